@@ -1,0 +1,217 @@
+"""The rules: which of the three candidates an article gets, and why (PRD section 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any
+
+from selection.shingles import overlap, shingles
+from selection.tokens import pack_texts, token_count
+
+# PRD 7.5, step 3: a difference of up to 0.03, as a fraction so that 0.03 itself is exact.
+_TIE_NUMERATOR, _TIE_DENOMINATOR = 3, 100
+
+
+class Extractor(StrEnum):
+    """The three extractors, in the order of the final priority (PRD 7.5, step 6)."""
+
+    NEWSPAPER4K = "newspaper4k"
+    READABILITY = "readability"
+    TRAFILATURA = "trafilatura"
+
+
+#: Where an extractor's block has its text (FR-004).
+TEXT_FIELD: Mapping[str, str] = {
+    Extractor.NEWSPAPER4K: "text",
+    Extractor.READABILITY: "cleaned_text",
+    Extractor.TRAFILATURA: "text",
+}
+ERROR_FIELD = "error"
+
+
+class State(StrEnum):
+    """What a candidate is good for (FR-005, PRD 5.3)."""
+
+    USABLE = "usable"
+    DEGRADED = "degraded"
+    UNAVAILABLE = "unavailable"
+
+
+class Rule(StrEnum):
+    """The rule that decided; every decision has exactly one."""
+
+    #: No candidate has a token (FR-013).
+    FALLBACK = "fallback"
+    #: One active candidate (PRD 7.1, step 5).
+    SINGLE = "single"
+    #: One candidate is ahead by more than 0.03 (PRD 7.5, step 4).
+    SCORE = "score"
+    #: A technical tie; one candidate has the fewest shingles (PRD 7.5, step 5).
+    TIE_FEWEST_SHINGLES = "tie_fewest_shingles"
+    #: A technical tie of equal sizes (PRD 7.5, step 6).
+    TIE_PRIORITY = "tie_priority"
+    #: Three without consensus; one has the median size (PRD 7.6).
+    MEDIAN = "median"
+    #: Three without consensus; several have the median size (PRD 7.6).
+    MEDIAN_PRIORITY = "median_priority"
+    #: Two without consensus; one is larger (PRD 7.6).
+    LARGER = "larger"
+    #: Two without consensus, of one size (PRD 7.6).
+    LARGER_PRIORITY = "larger_priority"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One extractor's text of one article, measured.
+
+    Attributes:
+        state: usable, degraded or unavailable.
+        active: whether it took part in the choice (FR-006).
+        tokens: how many tokens the normalised text has.
+        shingles: how many distinct shingles of five tokens.
+        shared: how many of those are in the consensus; None if nothing was compared.
+        coverage: shared / size of the consensus, 0 to 1; None as above.
+        support: shared / shingles, 0 to 1; None as above.
+        score: harmonic mean of coverage and support, 0 to 1; None as above. Decisions
+            compare the exact fraction ``2 * shared / (consensus + shingles)`` instead.
+    """
+
+    extractor: Extractor
+    state: State
+    active: bool
+    tokens: int
+    shingles: int
+    shared: int | None = None
+    coverage: float | None = None
+    support: float | None = None
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was picked for one article, and the whole arithmetic of it.
+
+    Attributes:
+        extractor: the pick.
+        rule: the rule that decided.
+        consensus: distinct shingles in at least two active candidates; None if there were
+            fewer than two.
+        pool: whom the rule chose from, in order of priority: with consensus the technical
+            tie (PRD 7.5, step 3), without it all active candidates.
+        candidates: all three, in order of priority.
+    """
+
+    extractor: Extractor
+    rule: Rule
+    consensus: int | None
+    pool: tuple[Extractor, ...]
+    candidates: tuple[Candidate, Candidate, Candidate]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return asdict(self)
+
+
+def select_article(article: object) -> Decision:
+    """Pick one extractor for one article; any JSON value gets a decision.
+
+    Args:
+        article: a mapping with the blocks ``trafilatura``, ``newspaper4k`` and
+            ``readability``, as ``json.load`` gives it. A block or a field that is missing
+            or of another type makes its candidate unavailable (FR-005).
+    """
+    blocks = [_block(article, extractor) for extractor in Extractor]
+    texts = [_text(block, extractor) for block, extractor in zip(blocks, Extractor)]
+    packed = pack_texts(texts)
+    sets = [shingles(tokens) for tokens in packed]
+    states = [_state(tokens, block.get(ERROR_FIELD)) for tokens, block in zip(packed, blocks)]
+
+    wanted = State.USABLE if State.USABLE in states else State.DEGRADED
+    active = [i for i, state in enumerate(states) if state is wanted]
+    common = overlap([sets[i] for i in active]) if len(active) > 1 else None
+    candidates = [
+        Candidate(extractor, state, state is wanted, token_count(tokens), len(own))
+        for extractor, state, tokens, own in zip(Extractor, states, packed, sets)
+    ]
+    if common:
+        for i, shared in zip(active, common.shared):
+            candidates[i] = _scored(candidates[i], shared, common.consensus)
+
+    rule, pool, pick = _choose([candidates[i] for i in active], common.consensus if common else 0)
+    return Decision(
+        extractor=pick,
+        rule=rule,
+        consensus=common.consensus if common else None,
+        pool=tuple(candidate.extractor for candidate in pool),
+        candidates=(candidates[0], candidates[1], candidates[2]),
+    )
+
+
+def _block(article: object, extractor: Extractor) -> Mapping[str, Any]:
+    block = article.get(extractor) if isinstance(article, Mapping) else None
+    return block if isinstance(block, Mapping) else {}
+
+
+def _text(block: Mapping[str, Any], extractor: Extractor) -> str:
+    text = block.get(TEXT_FIELD[extractor])
+    return text if isinstance(text, str) else ""
+
+
+def _state(packed: bytes, error: object) -> State:
+    if not packed:
+        return State.UNAVAILABLE
+    no_error = error is None or (isinstance(error, (str, list, dict)) and not error)
+    return State.USABLE if no_error else State.DEGRADED
+
+
+def _scored(candidate: Candidate, shared: int, consensus: int) -> Candidate:
+    return replace(
+        candidate,
+        shared=shared,
+        coverage=shared / consensus if consensus else 0.0,
+        support=shared / candidate.shingles,
+        score=2 * shared / (consensus + candidate.shingles),
+    )
+
+
+def _choose(
+    active: Sequence[Candidate], consensus: int
+) -> tuple[Rule, Sequence[Candidate], Extractor]:
+    """The rule that decides, who was still in then, and the pick; ``active`` by priority."""
+    if not active:
+        return Rule.FALLBACK, (), Extractor.NEWSPAPER4K
+    if len(active) == 1:
+        return Rule.SINGLE, active, active[0].extractor
+    if consensus:
+        pool: Sequence[Candidate] = _technical_tie(active, consensus)
+        if len(pool) == 1:
+            return Rule.SCORE, pool, pool[0].extractor
+        size = min(candidate.shingles for candidate in pool)
+        rules = Rule.TIE_FEWEST_SHINGLES, Rule.TIE_PRIORITY
+    else:
+        pool = active
+        if len(active) == 3:
+            size = sorted(candidate.shingles for candidate in active)[1]
+            rules = Rule.MEDIAN, Rule.MEDIAN_PRIORITY
+        else:
+            size = max(candidate.shingles for candidate in active)
+            rules = Rule.LARGER, Rule.LARGER_PRIORITY
+    of_size = [candidate for candidate in pool if candidate.shingles == size]
+    return rules[len(of_size) > 1], pool, of_size[0].extractor
+
+
+def _technical_tie(active: Sequence[Candidate], consensus: int) -> list[Candidate]:
+    """Who is within 0.03 of the best score, that difference included (PRD 7.5, step 3).
+
+    A score is ``2 * shared / (consensus + shingles)``. All is compared in whole numbers.
+    """
+    fractions = [(2 * (c.shared or 0), consensus + c.shingles) for c in active]
+    top, over = max(fractions, key=lambda score: Fraction(*score))
+    return [
+        candidate
+        for candidate, (part, whole) in zip(active, fractions)
+        if (top * whole - part * over) * _TIE_DENOMINATOR <= _TIE_NUMERATOR * over * whole
+    ]

@@ -1,0 +1,417 @@
+"""Find the articles of a batch in its bytes, in one pass and with one article in memory.
+
+ijson's push parser is fed pieces that end where something of interest can begin or end:
+at each ``[`` while no list of articles is open, at each ``{`` between two articles, at
+each ``}`` within one. So whenever the parser says that an article begins or ends, it is
+the last byte of the piece that it was fed: exact offsets from a real parser.
+"""
+
+from __future__ import annotations
+
+import codecs
+import decimal
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import ijson
+
+from selection.errors import (
+    ArticlesMissingError,
+    ArticlesNotListError,
+    DataError,
+    EmptyFileError,
+    EncodingError,
+    InputChangedError,
+    InvalidJsonError,
+    NotANumberError,
+    RootNotObjectError,
+)
+from selection.rules import ERROR_FIELD, TEXT_FIELD
+from selection.view import BYTE_ORDER_MARK, LONGEST_NUMBER, NumberTooLongError, View
+
+READ_SIZE = 1 << 18
+MEMBER = "selected_extractor"
+
+# One backend everywhere: what counts as JSON must not depend on the machine.
+_BACKEND = ijson.get_backend("yajl2_c")
+
+_ROOT, _LIST, _ARTICLE, _BLOCK = 1, 2, 3, 4
+
+_UTF16_OR_32 = re.compile(rb"\xff\xfe|\xfe\xff|\x00|[^\x00]\x00")
+_NOT_A_NUMBER = re.compile(rb"-?(?:NaN|Infinity)")
+
+
+class Readable(Protocol):
+    """A binary file that can be read again from its beginning."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+    def seek(self, offset: int, /) -> object: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Bytes outside every article.
+
+    Attributes:
+        start: offset in the file.
+        raw: the bytes.
+        skipped: how many items of ``articles`` that are no objects ended in them.
+    """
+
+    start: int
+    raw: bytes
+    skipped: int
+
+    @property
+    def end(self) -> int:
+        """Offset behind the last byte."""
+        return self.start + len(self.raw)
+
+
+@dataclass(frozen=True, slots=True)
+class Article:
+    """One object of ``articles``.
+
+    Attributes:
+        index: its place in ``articles``, from 0; items that are no objects count.
+        start: offset of its ``{`` in the file.
+        raw: its bytes, from ``{`` to ``}``.
+        fields: its extractors' blocks with the six compared fields, for ``select_article``.
+        has_pick: whether it has a ``selected_extractor`` already.
+    """
+
+    index: int
+    start: int
+    raw: bytes
+    fields: dict[str, Any]
+    has_pick: bool
+
+    @property
+    def end(self) -> int:
+        """Offset behind the ``}``."""
+        return self.start + len(self.raw)
+
+
+Part = Gap | Article
+
+
+def scan(source: Readable, path: str, read_size: int = READ_SIZE) -> Iterator[Part]:
+    """Cut a batch into gaps and articles; joined, their bytes are the file.
+
+    Args:
+        source: the file, at its beginning.
+        path: its name, for errors.
+        read_size: how many bytes to read at once.
+
+    Raises:
+        DataError: it is not a batch; with the exact place.
+    """
+    done = 0
+    try:
+        try:
+            for part in _Pass(source, read_size):
+                yield part
+                done = part.end
+        except _NumberUnreadableError:
+            source.seek(0)
+            for part in _Pass(source, read_size, careful=True):
+                if part.end > done:
+                    yield _from(part, done)
+    except DataError as error:
+        raise _located(error, source, path, read_size) from None
+
+
+def _from(part: Part, offset: int) -> Part:
+    """The part without what is before the offset; articles are never cut."""
+    if isinstance(part, Article) or part.start >= offset:
+        return part
+    return Gap(offset, part.raw[offset - part.start :], part.skipped)
+
+
+def _located(error: DataError, source: Readable, path: str, read_size: int) -> DataError:
+    """The same error with the exact place: found by parsing again, at last byte by byte."""
+    source.seek(0)
+    found = error
+    if isinstance(error, EncodingError):
+        found.byte = _first_byte_not_utf8(source, read_size, found.byte or 0)
+    else:
+        try:
+            for _ in _Pass(source, read_size, careful=True, step_from=error.byte or 0):
+                pass
+        except DataError as again:
+            found = again
+        else:
+            raise InputChangedError("the file changed while it was read", path=path)
+    if isinstance(found, InvalidJsonError):
+        found = _explained(found, source)
+    found.path = path
+    found.line, found.column = _line_and_column(source, found.byte or 0, read_size)
+    return found
+
+
+def _first_byte_not_utf8(source: Readable, read_size: int, otherwise: int) -> int:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    offset = 0
+    while chunk := source.read(read_size):
+        pending = len(decoder.getstate()[0])
+        try:
+            decoder.decode(chunk)
+        except UnicodeDecodeError as error:
+            return offset - pending + error.start
+        offset += len(chunk)
+    return otherwise
+
+
+def _explained(error: InvalidJsonError, source: Readable) -> InvalidJsonError:
+    """Say it in plain words where the bytes at the place show a known mistake."""
+    start = max(0, (error.byte or 0) - 1)
+    source.seek(start)
+    near = source.read(len(b"x-Infinity"))
+    for skip in (0, 1):
+        if match := _NOT_A_NUMBER.match(near, skip):
+            return NotANumberError(
+                f"{match[0].decode()} is no JSON: JSON has no such number; write null instead",
+                byte=start + skip,
+                article=error.article,
+            )
+    return error
+
+
+def _line_and_column(source: Readable, byte: int, read_size: int) -> tuple[int, int]:
+    """Line and column, both from 1, of an offset; a column is a character of UTF-8."""
+    source.seek(0)
+    line = column = 1
+    while byte > 0 and (chunk := source.read(min(byte, read_size))):
+        byte -= len(chunk)
+        newline = chunk.rfind(b"\n")
+        if newline >= 0:
+            line += chunk.count(b"\n")
+            column = 1
+        column += sum(value & 0xC0 != 0x80 for value in chunk[newline + 1 :])
+    return line, column
+
+
+class _NumberUnreadableError(Exception):
+    """The parser met a number that it cannot hold; a careful pass is needed."""
+
+
+class _Pass:
+    """One pass over a document, as an iterator of its parts.
+
+    Args:
+        careful: feed the parser nothing that it cannot hold.
+        step_from: feed it byte by byte from this offset on, to learn where an error is.
+    """
+
+    def __init__(
+        self, source: Readable, read_size: int, careful: bool = False, step_from: int | None = None
+    ) -> None:
+        self._source = source
+        self._read_size = read_size
+        self._careful = careful
+        self._view = View(careful)
+        self._step_from = step_from
+        self._events: list[tuple[str, Any]] = ijson.sendable_list()
+        self._parser = _BACKEND.basic_parse_coro(self._events)
+
+        self._offset = 0  # of the first byte that the parser has not been fed
+        self._held: list[bytes] = []  # the open article's bytes from earlier reads
+
+        self._depth = 0
+        self._root_key: str | None = None
+        self._list_open = False
+        self._list_seen = False
+        self._article_open = False
+        self._items = 0
+        self._skipped = 0
+
+        self._fields: dict[str, Any] = {}
+        self._has_pick = False
+        self._extractor: str | None = None  # whose block is next or open
+        self._block: dict[str, Any] | None = None
+        self._field: str | None = None  # the compared field whose value is next or open
+
+    def __iter__(self) -> Iterator[Part]:
+        buffer = self._head()
+        final = False
+        while not final:
+            chunk = self._source.read(self._read_size)
+            final = not chunk
+            buffer += chunk
+            view = self._take(buffer, final)
+            yield from self._cut(buffer[: len(view)], view)
+            buffer = buffer[len(view) :]
+        self._feed(None)
+        if not self._list_seen:
+            raise ArticlesMissingError(
+                "the root object has no 'articles'; a batch has a list of that name",
+                byte=self._offset,
+            )
+
+    def _head(self) -> bytes:
+        head = b""
+        while len(head) < 4 and (chunk := self._source.read(4 - len(head))):
+            head += chunk
+        if not head:
+            raise EmptyFileError("the file is empty", byte=0)
+        if _UTF16_OR_32.match(head):
+            raise EncodingError("the file is UTF-16 or UTF-32; a batch must be UTF-8", byte=0)
+        return head
+
+    def _take(self, buffer: bytes, final: bool) -> bytes:
+        try:
+            view = self._view.take(buffer, final)
+        except NumberTooLongError:
+            raise self._error(
+                InvalidJsonError, f"a number of more than {LONGEST_NUMBER:,} characters"
+            ) from None
+        if self._offset == 0 and view.startswith(BYTE_ORDER_MARK):
+            view = view.replace(BYTE_ORDER_MARK, b"   ", 1)
+        return view
+
+    def _cut(self, raw: bytes, view: bytes) -> Iterator[Part]:
+        """Feed the view piece by piece and give the raw bytes of what ends in it."""
+        base = self._offset
+        begin = fed = 0  # begin: of the bytes not given yet
+        while fed < len(view):
+            end = view.find(self._delimiter(), fed) + 1 or len(view)
+            if self._step_from is not None:
+                end = min(end, max(fed + 1, self._step_from - base))
+            was_open = self._article_open
+            self._feed(view[fed:end])
+            fed = end
+            self._offset = base + end
+            if self._article_open is was_open:
+                continue
+            if was_open:
+                yield self._close_article(raw[begin:end])
+                begin = end
+            else:
+                if begin < end - 1:
+                    yield self._gap(base + begin, raw[begin : end - 1])
+                begin = end - 1
+        if begin < len(raw):
+            if self._article_open:
+                self._held.append(raw[begin:])
+            else:
+                yield self._gap(base + begin, raw[begin:])
+
+    def _delimiter(self) -> bytes:
+        if self._article_open:
+            return b"}"
+        return b"{" if self._list_open else b"["
+
+    def _gap(self, start: int, raw: bytes) -> Gap:
+        skipped, self._skipped = self._skipped, 0
+        return Gap(start, raw, skipped)
+
+    def _close_article(self, last: bytes) -> Article:
+        raw = b"".join([*self._held, last])
+        self._held = []
+        return Article(self._items - 1, self._offset - len(raw), raw, self._fields, self._has_pick)
+
+    def _feed(self, piece: bytes | None) -> None:
+        """Give the parser a piece, or the end of the file, and follow its events."""
+        try:
+            if piece is None:
+                self._parser.close()
+            else:
+                self._parser.send(piece)
+        except UnicodeDecodeError:
+            raise self._error(EncodingError, "a string that is not UTF-8") from None
+        except ijson.JSONError as error:
+            raise self._syntax_error(error) from None
+        except (SystemError, ValueError, decimal.DecimalException):
+            if self._careful:
+                raise self._error(InvalidJsonError, "this is no JSON: malformed number") from None
+            raise _NumberUnreadableError from None
+        if self._events:
+            self._follow()
+            self._events.clear()
+
+    def _syntax_error(self, error: ijson.JSONError) -> DataError:
+        message = error.args[0]
+        if isinstance(message, bytes):
+            message = message.decode("utf-8", "replace")
+        reason = message.partition("\n")[0].partition("error: ")[2] or message
+        if "UTF8" in reason:
+            return self._error(EncodingError, "a byte that is not UTF-8")
+        if "premature EOF" in reason:
+            reason = "the file ends in the middle; was it cut off?"
+        return self._error(InvalidJsonError, f"this is no JSON: {reason}")
+
+    def _error(self, kind: type[DataError], message: str) -> DataError:
+        return kind(
+            message, byte=self._offset, article=self._items - 1 if self._article_open else None
+        )
+
+    def _follow(self) -> None:
+        for event, value in self._events:
+            depth = self._depth
+            if event == "map_key":
+                self._on_key(depth, value)
+            elif event == "end_map" or event == "end_array":
+                self._depth = depth - 1
+                self._on_end(depth - 1)
+            else:
+                self._on_value(depth, event, value)
+                if event == "start_map" or event == "start_array":
+                    self._depth = depth + 1
+
+    def _on_key(self, depth: int, key: str) -> None:
+        if depth == _ROOT:
+            self._root_key = key
+        elif self._article_open:
+            if depth == _ARTICLE:
+                self._extractor = key if key in TEXT_FIELD else None
+                self._block = None
+                self._has_pick = self._has_pick or key == MEMBER
+            elif depth == _BLOCK and self._block is not None:
+                compared = key == ERROR_FIELD or key == TEXT_FIELD[self._extractor or ""]
+                self._field = key if compared else None
+            else:
+                self._fill_container(depth)
+
+    def _on_value(self, depth: int, event: str, value: Any) -> None:
+        if self._article_open:
+            if depth == _ARTICLE:
+                if self._extractor is not None:
+                    self._block = {} if event == "start_map" else None
+                    self._field = None
+                    self._fields[self._extractor] = self._block
+            elif depth == _BLOCK and self._block is not None:
+                if self._field is not None:
+                    self._block[self._field] = [] if event.startswith("start") else value
+            else:
+                self._fill_container(depth)
+        elif depth == _LIST and self._list_open:
+            self._items += 1
+            if event == "start_map":
+                self._article_open = True
+                self._fields = {}
+                self._has_pick = False
+                self._extractor = self._block = self._field = None
+            else:
+                self._skipped += 1
+        elif depth == _ROOT and self._root_key == "articles":
+            if event != "start_array":
+                raise self._error(ArticlesNotListError, "'articles' must be a list")
+            self._list_open = self._list_seen = True
+        elif depth == 0 and event != "start_map":
+            raise self._error(
+                RootNotObjectError, "the root must be an object with a list 'articles'"
+            )
+
+    def _fill_container(self, depth: int) -> None:
+        # A list or object as an error counts by whether it is empty; what is in it does not.
+        if depth == _BLOCK + 1 and self._block is not None and self._field is not None:
+            self._block[self._field] = [None]
+
+    def _on_end(self, depth: int) -> None:
+        if depth == _LIST and self._article_open:
+            self._article_open = False
+        elif depth == _ROOT and self._list_open:
+            self._list_open = False

@@ -1,0 +1,113 @@
+"""The input file: opened once, read in order, proved unchanged."""
+
+from __future__ import annotations
+
+import os
+import stat
+from types import TracebackType
+
+from selection.errors import (
+    FileNameError,
+    InputChangedError,
+    InputDeniedError,
+    InputError,
+    InputMissingError,
+    InputNotFileError,
+    ReadError,
+)
+
+_Identity = tuple[int, int, int, int]
+
+
+class Source:
+    """A batch's file, open for reading.
+
+    Args:
+        path: the file, as the caller named it.
+
+    Raises:
+        InputError: it is missing, may not be read, is no regular file or has a name that
+            is not UTF-8.
+
+    Attributes:
+        path: as given.
+        size: bytes, when it was opened.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        require_utf8_name(path)
+        try:
+            # Without O_NONBLOCK, opening a pipe would wait for a writer.
+            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            raise _refusal(error, path) from None
+        self._file = os.fdopen(descriptor, "rb", buffering=0, closefd=True)
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            self._file.close()
+            what = "a folder" if stat.S_ISDIR(found.st_mode) else "no regular file"
+            raise InputNotFileError(f"this is {what}; name a JSON file", path=path)
+        self.size = found.st_size
+        self._identity = _identity(found)
+
+    def read(self, size: int, /) -> bytes:
+        """Up to ``size`` bytes; none at the end of the file."""
+        try:
+            return self._file.read(size) or b""
+        except OSError as error:
+            raise ReadError(f"reading failed: {error.strerror}", path=self.path) from None
+
+    def seek(self, offset: int, /) -> None:
+        """Go on reading from an offset."""
+        self._file.seek(offset)
+
+    def is_file(self, found: os.stat_result) -> bool:
+        """Whether that is the same file, under whatever name."""
+        return (found.st_dev, found.st_ino) == self._identity[:2]
+
+    def check_unchanged(self) -> None:
+        """Raise InputChangedError if the file is not what it was when it was opened."""
+        try:
+            now = _identity(os.stat(self.path))
+        except OSError:
+            now = None
+        if now != self._identity or _identity(os.fstat(self._file.fileno())) != now:
+            raise InputChangedError(
+                "the file was changed, replaced or removed while it was read; run again",
+                path=self.path,
+            )
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
+
+
+def require_utf8_name(path: str) -> None:
+    """Raise FileNameError for a name that no UTF-8 text can carry, such as a summary."""
+    if "\0" in path:
+        raise FileNameError("a file name cannot have a NUL character", path=path)
+    name = os.fsencode(path)
+    try:
+        name.decode("utf-8")
+    except UnicodeDecodeError:
+        raise FileNameError(f"the file's name is not UTF-8: {name!r}; rename it") from None
+
+
+def _identity(found: os.stat_result) -> _Identity:
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _refusal(error: OSError, path: str) -> InputError:
+    if isinstance(error, (FileNotFoundError, NotADirectoryError)):
+        return InputMissingError("there is no such file", path=path)
+    if isinstance(error, PermissionError):
+        return InputDeniedError("this file may not be read; check its permissions", path=path)
+    return InputError(f"cannot be opened: {error.strerror}", path=path)

@@ -1,0 +1,105 @@
+"""Tokens: steps 5 to 9 of FR-007 (PRD 7.2, steps 4 to 8), packed for comparison.
+
+A token is a run of characters for which ``str.isalnum()`` is true, after NFKC and
+lower-casing. An underscore is punctuation and separates.
+
+Tokens are compared as numbers: every distinct token has an id, and a text becomes the
+ids of its tokens, four bytes each, in order. Equal ids mean equal tokens, so nothing is
+lost to hashing.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from itertools import groupby
+
+from selection.markup import visible_text
+
+ID_BYTES = 4
+
+_TOKEN = re.compile(r"[^\W_]+")
+
+_LONGEST_REMEMBERED_WORD = 32
+_MOST_REMEMBERED_WORDS = 1 << 16
+
+# Everything that decomposes into combining marks alone is in this class. CPython sorts a
+# run of marks by insertion, in quadratic time, so that long runs are sorted here.
+_MARKS = re.compile(r"(?:[^\w\x00-\x7f]|[\uff9e\uff9f]){32,}")
+
+
+class Vocabulary(dict[str, bytes]):
+    """The packed tokens of every word seen, a word being what white space separates.
+
+    NFKC, lower-casing and tokenising never look across white space, so they can be done
+    once a word instead of once a text. Ids are good until :meth:`trim`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ids: dict[str, int] = {}
+
+    def __missing__(self, word: str) -> bytes:
+        ids = self._ids
+        packed = b"".join(
+            [ids.setdefault(t, len(ids)).to_bytes(ID_BYTES, "little") for t in word_tokens(word)]
+        )
+        if len(word) <= _LONGEST_REMEMBERED_WORD:
+            self[word] = packed
+        return packed
+
+    def trim(self) -> None:
+        """Forget all when there is too much; between two articles, never within one."""
+        if len(self._ids) > _MOST_REMEMBERED_WORDS or len(self) > _MOST_REMEMBERED_WORDS:
+            self.clear()
+            self._ids.clear()
+
+    def pack(self, text: str) -> bytes:
+        """The ids of the text's tokens, :data:`ID_BYTES` bytes each."""
+        return b"".join(map(self.__getitem__, visible_text(text).split()))
+
+
+class _PerThread(threading.local):
+    def __init__(self) -> None:
+        self.vocabulary = Vocabulary()
+
+
+_PER_THREAD = _PerThread()
+
+
+def pack_texts(texts: list[str]) -> list[bytes]:
+    """Pack the texts of one article; ids of one call can be compared with each other only."""
+    vocabulary = _PER_THREAD.vocabulary
+    vocabulary.trim()
+    packed = {text: vocabulary.pack(text) for text in set(texts)}
+    return [packed[text] for text in texts]
+
+
+def token_count(packed: bytes) -> int:
+    """How many tokens a packed text has."""
+    return len(packed) // ID_BYTES
+
+
+def word_tokens(word: str) -> list[str]:
+    """The tokens of one word, in order."""
+    if not word.isascii():
+        if len(word) >= 32:
+            word = _MARKS.sub(_sort_marks, word)
+        word = unicodedata.normalize("NFKC", word)
+    return _TOKEN.findall(word.lower())
+
+
+def _sort_marks(match: re.Match[str]) -> str:
+    """Decompose and put into canonical order (UAX #15), which NFKC then finds done."""
+    decomposed = "".join([unicodedata.normalize("NFKD", char) for char in match[0]])
+    parts: list[str] = []
+    for is_mark, run in groupby(decomposed, key=lambda char: unicodedata.combining(char) > 0):
+        if is_mark:
+            classes: dict[int, list[str]] = {}
+            for char in run:
+                classes.setdefault(unicodedata.combining(char), []).append(char)
+            parts += ["".join(classes[number]) for number in sorted(classes)]
+        else:
+            parts += run
+    return "".join(parts)
