@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import newspaper  # type: ignore[import-untyped]
+import newspaper
 import trafilatura
-from lxml import html as lxml_html  # type: ignore[import-untyped]
-from readability import Document  # type: ignore[import-untyped]
+from lxml import html as lxml_html
+from readability import Document
 
 Fields = dict[str, Any]
 Extractor = Callable[[str, str], Fields]

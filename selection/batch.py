@@ -14,8 +14,8 @@ from typing import Any
 from selection.atomic import AtomicFile
 from selection.errors import OutputIsInputError
 from selection.rules import Extractor, Rule, select_article
-from selection.scan import READ_SIZE, Gap, scan
-from selection.source import Source, require_utf8_name
+from selection.scan import Gap, scan
+from selection.source import READ_SIZE, Source, require_utf8_name
 from selection.splice import splice
 
 SUFFIX = "_selected"

@@ -13,7 +13,7 @@ import decimal
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import ijson
 
@@ -29,9 +29,9 @@ from selection.errors import (
     RootNotObjectError,
 )
 from selection.rules import ERROR_FIELD, TEXT_FIELD
+from selection.source import READ_SIZE, Readable, line_and_column
 from selection.view import BYTE_ORDER_MARK, LONGEST_NUMBER, NumberTooLongError, View
 
-READ_SIZE = 1 << 18
 MEMBER = "selected_extractor"
 
 # One backend everywhere: what counts as JSON must not depend on the machine.
@@ -41,14 +41,6 @@ _ROOT, _LIST, _ARTICLE, _BLOCK = 1, 2, 3, 4
 
 _UTF16_OR_32 = re.compile(rb"\xff\xfe|\xfe\xff|\x00|[^\x00]\x00")
 _NOT_A_NUMBER = re.compile(rb"-?(?:NaN|Infinity)")
-
-
-class Readable(Protocol):
-    """A binary file that can be read again from its beginning."""
-
-    def read(self, size: int, /) -> bytes: ...
-
-    def seek(self, offset: int, /) -> object: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +71,7 @@ class Article:
         index: its place in ``articles``, from 0; items that are no objects count.
         start: offset of its ``{`` in the file.
         raw: its bytes, from ``{`` to ``}``.
+        id: the value of its ``id`` as text, if that is a string or a number.
         fields: its extractors' blocks with the six compared fields, for ``select_article``.
         has_pick: whether it has a ``selected_extractor`` already.
     """
@@ -86,6 +79,7 @@ class Article:
     index: int
     start: int
     raw: bytes
+    id: str | None
     fields: dict[str, Any]
     has_pick: bool
 
@@ -148,7 +142,7 @@ def _located(error: DataError, source: Readable, path: str, read_size: int) -> D
     if isinstance(found, InvalidJsonError):
         found = _explained(found, source)
     found.path = path
-    found.line, found.column = _line_and_column(source, found.byte or 0, read_size)
+    found.line, found.column = line_and_column(source, found.byte or 0)
     return found
 
 
@@ -178,20 +172,6 @@ def _explained(error: InvalidJsonError, source: Readable) -> InvalidJsonError:
                 article=error.article,
             )
     return error
-
-
-def _line_and_column(source: Readable, byte: int, read_size: int) -> tuple[int, int]:
-    """Line and column, both from 1, of an offset; a column is a character of UTF-8."""
-    source.seek(0)
-    line = column = 1
-    while byte > 0 and (chunk := source.read(min(byte, read_size))):
-        byte -= len(chunk)
-        newline = chunk.rfind(b"\n")
-        if newline >= 0:
-            line += chunk.count(b"\n")
-            column = 1
-        column += sum(value & 0xC0 != 0x80 for value in chunk[newline + 1 :])
-    return line, column
 
 
 class _NumberUnreadableError(Exception):
@@ -228,8 +208,10 @@ class _Pass:
         self._items = 0
         self._skipped = 0
 
+        self._id: str | None = None
         self._fields: dict[str, Any] = {}
         self._has_pick = False
+        self._key: str | None = None  # of the article's member that is next or open
         self._extractor: str | None = None  # whose block is next or open
         self._block: dict[str, Any] | None = None
         self._field: str | None = None  # the compared field whose value is next or open
@@ -311,7 +293,14 @@ class _Pass:
     def _close_article(self, last: bytes) -> Article:
         raw = b"".join([*self._held, last])
         self._held = []
-        return Article(self._items - 1, self._offset - len(raw), raw, self._fields, self._has_pick)
+        return Article(
+            index=self._items - 1,
+            start=self._offset - len(raw),
+            raw=raw,
+            id=self._id,
+            fields=self._fields,
+            has_pick=self._has_pick,
+        )
 
     def _feed(self, piece: bytes | None) -> None:
         """Give the parser a piece, or the end of the file, and follow its events."""
@@ -366,6 +355,7 @@ class _Pass:
             self._root_key = key
         elif self._article_open:
             if depth == _ARTICLE:
+                self._key = key
                 self._extractor = key if key in TEXT_FIELD else None
                 self._block = None
                 self._has_pick = self._has_pick or key == MEMBER
@@ -382,6 +372,8 @@ class _Pass:
                     self._block = {} if event == "start_map" else None
                     self._field = None
                     self._fields[self._extractor] = self._block
+                elif self._key == "id":
+                    self._id = str(value) if event in ("string", "number") else None
             elif depth == _BLOCK and self._block is not None:
                 if self._field is not None:
                     self._block[self._field] = [] if event.startswith("start") else value
@@ -391,6 +383,7 @@ class _Pass:
             self._items += 1
             if event == "start_map":
                 self._article_open = True
+                self._id = None
                 self._fields = {}
                 self._has_pick = False
                 self._extractor = self._block = self._field = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from types import TracebackType
+from typing import Protocol
 
 from selection.errors import (
     FileNameError,
@@ -16,7 +17,17 @@ from selection.errors import (
     ReadError,
 )
 
+READ_SIZE = 1 << 18
+
 _Identity = tuple[int, int, int, int]
+
+
+class Readable(Protocol):
+    """A binary file that can be read again from its beginning."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+    def seek(self, offset: int, /) -> object: ...
 
 
 class Source:
@@ -42,12 +53,12 @@ class Source:
             descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
             raise _refusal(error, path) from None
-        self._file = os.fdopen(descriptor, "rb", buffering=0, closefd=True)
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
-            self._file.close()
+            os.close(descriptor)
             what = "a folder" if stat.S_ISDIR(found.st_mode) else "no regular file"
             raise InputNotFileError(f"this is {what}; name a JSON file", path=path)
+        self._file = os.fdopen(descriptor, "rb", buffering=0)
         self.size = found.st_size
         self._identity = _identity(found)
 
@@ -88,6 +99,20 @@ class Source:
         trace: TracebackType | None,
     ) -> None:
         self._file.close()
+
+
+def line_and_column(source: Readable, byte: int) -> tuple[int, int]:
+    """Line and column, both from 1, of an offset; a column is a character of UTF-8."""
+    source.seek(0)
+    line = column = 1
+    while byte > 0 and (chunk := source.read(min(byte, READ_SIZE))):
+        byte -= len(chunk)
+        newline = chunk.rfind(b"\n")
+        if newline >= 0:
+            line += chunk.count(b"\n")
+            column = 1
+        column += sum(value & 0xC0 != 0x80 for value in chunk[newline + 1 :])
+    return line, column
 
 
 def require_utf8_name(path: str) -> None:

@@ -42,7 +42,9 @@ _STRING_OR_NUMBER = re.compile(
     rb'"(?:[^"\\]++|\\.)*+(?P<closed>"?)|(?P<number>-?[0-9][0-9.eE+-]*+)', re.DOTALL
 )
 _NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?")
-_SAFE_NUMBER = 15
+# Python turns up to 4,300 digits into an int; decimal takes exponents of up to 18 digits.
+_SAFE_DIGITS = 1000
+_SAFE_EXPONENT = 15
 
 
 class NumberTooLongError(Exception):
@@ -89,7 +91,12 @@ class View:
                 if len(number) > LONGEST_NUMBER:
                     raise NumberTooLongError
                 view = view[: match.start()]
-            elif len(number) > _SAFE_NUMBER and _NUMBER.fullmatch(number):
+            elif _is_unsafe(number) and _NUMBER.fullmatch(number):
                 parts += view[done : match.start()], b"0".ljust(len(number))
                 done = match.end()
         return b"".join([*parts, view[done:]])
+
+
+def _is_unsafe(number: bytes) -> bool:
+    exponent = number.lower().partition(b"e")[2]
+    return len(number) > _SAFE_DIGITS or len(exponent) > _SAFE_EXPONENT

@@ -1,0 +1,5 @@
+"""``python -m selection``."""
+
+from selection.cli import main
+
+main()

@@ -1,0 +1,197 @@
+"""The command ``selection``."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import unicodedata
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import click
+
+from selection import command, show
+from selection.batch import Progress, Summary, default_output, select_file
+from selection.errors import InputMissingError, OutputError, SelectionError
+from selection.explain import explain_file
+from selection.verify import verify_files
+
+_EXIT_CODES = """
+\b
+Exit codes:
+  0    done
+  2    wrong usage
+  65   the data is wrong (no JSON, no batch, a difference)
+  66   no such input, or it cannot be read
+  73   the output cannot be made
+  74   reading or writing failed half way
+  130  stopped by Ctrl-C (143 by SIGTERM, 141 by a closed pipe)
+"""
+
+_VERSION = (
+    f"%(prog)s %(version)s (Python {platform.python_version()}, "
+    f"Unicode {unicodedata.unidata_version})"
+)
+
+_FILE = click.Path(path_type=str)
+
+
+@click.group(epilog=_EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(
+    package_name="deterministic-content-selection", prog_name="selection", message=_VERSION
+)
+def selection() -> None:
+    """Pick the best of three extractors' texts for every article of a batch.
+
+    \b
+    Examples:
+      selection run river_plate_extracted.json
+      selection explain river_plate_extracted.json --index 3
+      selection verify river_plate_extracted.json river_plate_extracted_selected.json
+    """
+
+
+@selection.command()
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_FILE)
+@click.option("-o", "--output", type=_FILE, help="Write here (with one FILE).")
+@click.option("--output-dir", type=_FILE, help="Write into this folder; it is made if missing.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a file, no more.")
+def run(files: Sequence[str], output: str | None, output_dir: str | None, as_json: bool) -> int:
+    """Copy each FILE to <name>_selected.json with a pick for every article.
+
+    A file that fails does not stop the others; the exit code is the first failure's.
+
+    \b
+    Examples:
+      selection run batch.json                      writes batch_selected.json beside it
+      selection run batch.json -o picked.json
+      selection run out/*.json --output-dir picked --json
+    """
+    targets = _targets(files, output, output_dir)
+    summaries: list[Summary] = []
+    code = 0
+    for path, target in zip(files, targets):
+        try:
+            summary = _select(path, target, output_dir)
+        except SelectionError as error:
+            code = code or error.exit_code
+            show.log_error(error)
+            if as_json:
+                _print_json({"input": path, "output": target, "error": error.as_dict()})
+            continue
+        summaries.append(summary)
+        show.log_summary(summary)
+        if as_json:
+            _print_json(summary.as_dict())
+    if summaries and not as_json:
+        show.print_summaries(summaries)
+    return code
+
+
+def _select(path: str, target: str, folder: str | None) -> Summary:
+    if folder is not None:
+        try:
+            os.makedirs(folder, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"cannot be made: {error.strerror}", path=folder) from None
+    with show.progress(path) as report:
+
+        def progress(now: Progress) -> None:
+            report(now.bytes_done, now.bytes_total, now.articles)
+
+        return select_file(path, target, progress)
+
+
+def _targets(files: Sequence[str], output: str | None, folder: str | None) -> list[str]:
+    """The output of each file; refuses what would overwrite itself."""
+    if output is not None and folder is not None:
+        raise click.UsageError("give --output or --output-dir, not both")
+    if output is not None:
+        if len(files) > 1:
+            raise click.UsageError("--output goes with one FILE; use --output-dir")
+        return [output]
+    targets = [default_output(path) for path in files]
+    if folder is not None:
+        targets = [os.path.join(folder, os.path.basename(target)) for target in targets]
+    inputs = {os.path.realpath(path): path for path in files}
+    taken: dict[str, str] = {}
+    for path, target in zip(files, targets):
+        real = os.path.realpath(target)
+        if real in taken:
+            raise click.UsageError(f"{taken[real]} and {path} have the same output: {target}")
+        if real in inputs:
+            raise click.UsageError(f"{inputs[real]} is the output of {path}: leave it out")
+        taken[real] = path
+    return targets
+
+
+@selection.command()
+@click.argument("file", type=_FILE)
+@click.option("--index", type=click.IntRange(min=0), help="The article at this place, from 0.")
+@click.option("--id", "article_id", help="The article with this id.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object an article.")
+def explain(file: str, index: int | None, article_id: str | None, as_json: bool) -> None:
+    """Say why the articles of FILE get their picks; without a choice, one line each.
+
+    A line has the index, the pick, the rule, the scores of (n)ewspaper4k, (r)eadability and
+    (t)rafilatura, and the id.
+
+    \b
+    Examples:
+      selection explain batch.json
+      selection explain batch.json --index 3
+      selection explain batch.json --id 042bb7b5 --json
+    """
+    chosen = index is not None or article_id is not None
+    found = False
+    for explanation in explain_file(file, index, article_id):
+        found = True
+        if as_json:
+            _print_json(explanation.as_dict())
+        elif chosen:
+            show.print_explanation(explanation)
+        else:
+            show.print_explanation_line(explanation)
+    if chosen and not found:
+        raise InputMissingError("there is no such article (an index counts from 0)", path=file)
+
+
+@selection.command()
+@click.argument("input", type=_FILE)
+@click.argument("output", type=_FILE)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+def verify(input: str, output: str, as_json: bool) -> int:
+    """Prove that OUTPUT is INPUT plus one correct pick per article and nothing else.
+
+    The first difference is told by article and by byte of OUTPUT, with exit code 65.
+
+    \b
+    Example:
+      selection verify batch.json batch_selected.json
+    """
+    try:
+        with show.progress(output) as report:
+            result = verify_files(input, output, report)
+    except SelectionError as error:
+        if not as_json:
+            raise
+        _print_json({"input": input, "output": output, "error": error.as_dict()})
+        return error.exit_code
+    if as_json:
+        _print_json(result.as_dict())
+    else:
+        click.echo(
+            f"{show.printable(output)}: right, {result.articles:,} articles with correct picks, "
+            f"{result.skipped:,} items skipped, every other byte as in the input"
+        )
+    return 0
+
+
+def _print_json(value: dict[str, Any]) -> None:
+    click.echo(json.dumps(value))
+
+
+def main() -> NoReturn:
+    """Run ``selection`` with the process's arguments."""
+    command.run(selection)
