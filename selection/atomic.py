@@ -6,16 +6,27 @@ import errno
 import fcntl
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from itertools import count
 from types import TracebackType
 
-from selection.errors import OutputError, WriteError
+from selection.errors import (
+    OutputError,
+    OutputFolderMissingError,
+    OutputForbiddenError,
+    WriteError,
+)
+from selection.source import is_inside
 
 _BUFFER = 1 << 20
 _LONGEST_NAME = 200
 _SWEPT_SLOTS = 8
+
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+
+# What keeps a file from being made now and may not later.
+_PASSING = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ESTALE}
 
 
 class AtomicFile:
@@ -27,29 +38,52 @@ class AtomicFile:
     if somebody is writing the same target), which is locked as long as its writer lives.
     One without a live writer is removed by the next run for that target.
 
+    All names are looked up in the target's folder as it was opened, so that swapping a link
+    on the way to it afterwards changes nothing.
+
     Args:
         path: the target. Through a symbolic link the file that it names is replaced.
+        roots: folders of which one must hold the target, links resolved; none: any place.
 
     Raises:
         OutputError: the file cannot be made there.
         WriteError: writing it failed.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, roots: Sequence[str] = ()) -> None:
         self.path = path
-        self._target = os.path.realpath(path)
+        folder, self._name = os.path.split(os.path.realpath(path))
         try:
-            if not stat.S_ISREG(os.stat(self._target).st_mode):
-                raise OutputError("the output exists and is no regular file", path=path)
-        except FileNotFoundError:
-            pass
+            self._folder = os.open(folder, _FOLDER_FLAGS)
         except OSError as error:
-            raise OutputError(f"cannot be made: {error.strerror}", path=path) from None
+            raise self._output_error(error) from None
         try:
-            descriptor, self._temporary = _create_temporary(self._target)
-        except OSError as error:
-            raise OutputError(f"cannot be made: {error.strerror}", path=path) from None
+            if not is_inside(roots, folder, os.fstat(self._folder)):
+                raise OutputForbiddenError("the output is outside the allowed folders", path=path)
+            self._require_regular_or_absent()
+            descriptor, self._temporary = _create_temporary(self._folder, self._name)
+        except BaseException as error:
+            os.close(self._folder)
+            if isinstance(error, OSError):
+                raise self._output_error(error) from None
+            raise
         self._file = os.fdopen(descriptor, "wb", buffering=_BUFFER)
+        self._in_place = False
+
+    def _require_regular_or_absent(self) -> None:
+        try:
+            found = os.stat(self._name, dir_fd=self._folder)
+        except FileNotFoundError:
+            return
+        if not stat.S_ISREG(found.st_mode):
+            raise OutputError("the output exists and is no regular file", path=self.path)
+
+    def _output_error(self, error: OSError) -> OutputError | WriteError:
+        if error.errno in _PASSING:
+            return self._write_error(error)
+        if isinstance(error, FileNotFoundError):
+            return OutputFolderMissingError("there is no such folder", path=self.path)
+        return OutputError(f"cannot be made: {error.strerror}", path=self.path)
 
     def write(self, pieces: Iterable[bytes]) -> None:
         """Append the pieces, in order."""
@@ -67,50 +101,49 @@ class AtomicFile:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if kind is None:
-            try:
+        try:
+            if kind is None:
                 self._commit()
-            except OSError as failure:
-                self._discard()
-                raise self._write_error(failure) from None
-            except BaseException:
-                self._discard()
-                raise
-        else:
-            self._discard()
+        except OSError as failure:
+            raise self._write_error(failure) from None
+        finally:
+            self._discard_what_is_left()
 
     def _commit(self) -> None:
         self._file.flush()
         os.fsync(self._file.fileno())
-        os.replace(self._temporary, self._target)
-        self._file.close()
-        _sync_folder(os.path.dirname(self._target))
+        os.replace(self._temporary, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
+        self._in_place = True
+        _sync_folder(self._folder)
 
-    def _discard(self) -> None:
-        with suppress(OSError):
-            os.unlink(self._temporary)
+    def _discard_what_is_left(self) -> None:
+        if not self._in_place:
+            with suppress(OSError):
+                os.unlink(self._temporary, dir_fd=self._folder)
         # Closing tries to write what is still in the buffer, which may fail again.
         with suppress(OSError):
             self._file.close()
+        os.close(self._folder)
 
     def _write_error(self, error: OSError) -> WriteError:
-        return WriteError(f"writing failed: {error.strerror}; no output is left", path=self.path)
+        return WriteError(f"writing failed: {error.strerror}", path=self.path)
 
 
-def _create_temporary(target: str) -> tuple[int, str]:
-    folder, name = os.path.split(target)
+def _create_temporary(folder: int, name: str) -> tuple[int, str]:
     # A name may have 255 bytes; two long names that share these slots do not disturb
     # each other, because only a dead writer's file is removed.
     short = os.fsencode(name)[:_LONGEST_NAME].decode("utf-8", "ignore")
-    prefix = os.path.join(folder, f".{short}.")
     for slot in range(_SWEPT_SLOTS):
-        _remove_if_abandoned(f"{prefix}{slot}.tmp")
+        _remove_if_abandoned(folder, f".{short}.{slot}.tmp")
     for slot in count():
-        temporary = f"{prefix}{slot}.tmp"
+        temporary = f".{short}.{slot}.tmp"
         try:
             # The mode of an ordinary new file: the umask and the folder decide.
             descriptor = os.open(
-                temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666
+                temporary,
+                os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC,
+                0o666,
+                dir_fd=folder,
             )
         except FileExistsError:
             continue
@@ -131,28 +164,24 @@ def _lock(descriptor: int) -> bool:
     return True
 
 
-def _remove_if_abandoned(temporary: str) -> None:
+def _remove_if_abandoned(folder: int, temporary: str) -> None:
     with suppress(OSError):
-        descriptor = os.open(temporary, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(temporary, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
         try:
             # With the lock nobody else removes or renames it, so that the name and the
             # open file stay one.
-            if _lock(descriptor) and os.path.samestat(os.fstat(descriptor), os.stat(temporary)):
-                os.unlink(temporary)
+            if _lock(descriptor) and os.path.samestat(
+                os.fstat(descriptor), os.stat(temporary, dir_fd=folder, follow_symlinks=False)
+            ):
+                os.unlink(temporary, dir_fd=folder)
         finally:
             os.close(descriptor)
 
 
-def _sync_folder(folder: str) -> None:
-    """Make the new name last; where folders cannot be opened or synced, it lasts without."""
+def _sync_folder(folder: int) -> None:
+    """Make the new name last; a file system that cannot sync a folder makes it last anyway."""
     try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except PermissionError:
-        return
-    try:
-        os.fsync(descriptor)
+        os.fsync(folder)
     except OSError as error:
         if error.errno not in (errno.EINVAL, errno.ENOTSUP):
             raise
-    finally:
-        os.close(descriptor)

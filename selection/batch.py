@@ -7,7 +7,7 @@ import sys
 import time
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -79,6 +79,7 @@ def select_file(
     output: str | os.PathLike[str] | None = None,
     progress: Callable[[Progress], object] | None = None,
     *,
+    roots: Sequence[str] = (),
     read_size: int = READ_SIZE,
 ) -> Summary:
     """Write a copy of a batch in which every article has its ``selected_extractor``.
@@ -91,6 +92,7 @@ def select_file(
         output: the file to write; by default :func:`default_output`.
         progress: called after every part of the file, some thousand times a second; what
             it raises ends the run and leaves no output.
+        roots: folders that both files must lie in, links resolved; none: any place.
         read_size: how many bytes to read at once.
 
     Raises:
@@ -105,9 +107,9 @@ def select_file(
     picks = Counter(dict.fromkeys(Extractor, 0))
     rules = Counter(dict.fromkeys(Rule, 0))
     skipped = 0
-    with Source(path) as source:
+    with Source(path, roots) as source:
         _check_target(target, source)
-        with AtomicFile(target) as file:
+        with AtomicFile(target, roots) as file:
             for part in scan(source, path, read_size):
                 if isinstance(part, Gap):
                     file.write((part.raw,))
@@ -132,6 +134,26 @@ def select_file(
         python=".".join(map(str, sys.version_info[:3])),
         unicode=unicodedata.unidata_version,
     )
+
+
+def check_files(
+    path: str, output: str | None = None, roots: Sequence[str] = ()
+) -> tuple[os.stat_result, str]:
+    """Check, without reading it, that a batch can be opened and has an output of its own.
+
+    Args:
+        path, output, roots: as for :func:`select_file`.
+
+    Returns:
+        What the file is now, and where its output would go.
+
+    Raises:
+        InputError, OutputIsInputError: as :func:`select_file`.
+    """
+    target = default_output(path) if output is None else output
+    with Source(path, roots) as source:
+        _check_target(target, source)
+        return source.found, target
 
 
 def _check_target(target: str, source: Source) -> None:

@@ -29,6 +29,8 @@ class SelectionError(Exception):
     """
 
     exit_code: ClassVar[int] = 70
+    #: Whether another run of the same job may end well without anybody's doing.
+    retryable: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -129,7 +131,13 @@ class InputError(SelectionError):
 
 
 class InputMissingError(InputError):
-    """There is no file of that name."""
+    """There is no file of that name; on a shared volume it may yet appear."""
+
+    retryable = True
+
+
+class InputForbiddenError(InputError):
+    """The file is outside the folders that may be read."""
 
 
 class InputDeniedError(InputError):
@@ -154,10 +162,21 @@ class OutputIsInputError(OutputError):
     """Input and output are one file, perhaps through a link (PRD section 6.1)."""
 
 
+class OutputFolderMissingError(OutputError):
+    """There is no folder to make it in; on a shared volume it may yet appear."""
+
+    retryable = True
+
+
+class OutputForbiddenError(OutputError):
+    """The output is outside the folders that may be written."""
+
+
 class TransferError(SelectionError):
     """Reading or writing failed after it began; another run may succeed."""
 
     exit_code = 74
+    retryable = True
 
 
 class ReadError(TransferError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Protocol
 
@@ -12,6 +13,7 @@ from selection.errors import (
     InputChangedError,
     InputDeniedError,
     InputError,
+    InputForbiddenError,
     InputMissingError,
     InputNotFileError,
     ReadError,
@@ -35,17 +37,19 @@ class Source:
 
     Args:
         path: the file, as the caller named it.
+        roots: folders of which one must hold the file, links resolved; none: any place.
 
     Raises:
-        InputError: it is missing, may not be read, is no regular file or has a name that
-            is not UTF-8.
+        InputError: it is missing, may not be read, is no regular file, is outside the roots
+            or has a name that is not UTF-8.
 
     Attributes:
         path: as given.
-        size: bytes, when it was opened.
+        found: what it was when it was opened.
+        size: its bytes then.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, roots: Sequence[str] = ()) -> None:
         self.path = path
         require_utf8_name(path)
         try:
@@ -58,7 +62,11 @@ class Source:
             os.close(descriptor)
             what = "a folder" if stat.S_ISDIR(found.st_mode) else "no regular file"
             raise InputNotFileError(f"this is {what}; name a JSON file", path=path)
+        if not is_inside(roots, path, found):
+            os.close(descriptor)
+            raise InputForbiddenError("this file is outside the allowed folders", path=path)
         self._file = os.fdopen(descriptor, "rb", buffering=0)
+        self.found = found
         self.size = found.st_size
         self._identity = _identity(found)
 
@@ -124,6 +132,23 @@ def require_utf8_name(path: str) -> None:
         name.decode("utf-8")
     except UnicodeDecodeError:
         raise FileNameError(f"the file's name is not UTF-8: {name!r}; rename it") from None
+
+
+def is_inside(roots: Sequence[str], path: str, opened: os.stat_result) -> bool:
+    """Whether what was opened under a name lies in one of the roots; without roots it does.
+
+    The name is resolved after opening, and what it then leads to must be what was opened:
+    a link that is swapped in between is refused, whichever way it is swapped.
+    """
+    if not roots:
+        return True
+    real = os.path.realpath(path)
+    folders = [os.path.realpath(root) for root in roots]
+    try:
+        is_same = os.path.samestat(opened, os.lstat(real))
+    except OSError:
+        return False
+    return is_same and any(os.path.commonpath([folder, real]) == folder for folder in folders)
 
 
 def _identity(found: os.stat_result) -> _Identity:
