@@ -1,0 +1,266 @@
+"""The command ``selection-worker``."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import click
+from redis import Redis
+from redis.exceptions import RedisError
+from rich.console import Console
+from rich.live import Live
+from rq.exceptions import InvalidJobOperation, NoSuchJobError
+from rq.job import Job
+
+from selection import command, errors
+from selection.batch import Summary
+from selection.errors import SelectionError
+from selection.show import log, log_error, print_summaries
+from worker import show
+from worker.doctor import examine
+from worker.files import expand
+from worker.follow import follow
+from worker.local import LocalError, local_queue
+from worker.producer import enqueue as enqueue_batch
+from worker.producer import requeue
+from worker.settings import Settings, SettingsError
+from worker.status import Batch, all_ids, open_queue, read_batches, read_fleet
+
+FAULT, UNAVAILABLE, FAILED_ELSEWHERE = 1, 69, 74
+
+_EXIT_CODES = """
+\b
+Exit codes:
+  0    done
+  1    doctor: something is at fault; health: no worker is alive
+  2    wrong usage
+  65, 66, 73, 74   a batch failed: data, input, output, transfer (the first one's code)
+  69   the server cannot be reached, or cannot be run here
+  130  stopped by Ctrl-C (143 by SIGTERM, 141 by a closed pipe)
+"""
+
+
+class _Group(click.Group):
+    """Ends with a sentence where settings or server are at fault."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except SettingsError as error:
+            raise click.UsageError(str(error)) from None
+        except (RedisError, LocalError) as error:
+            log(f"error: {error}")
+            return UNAVAILABLE
+
+
+@click.group(
+    cls=_Group, epilog=_EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]}
+)
+@click.version_option(package_name="deterministic-content-selection", prog_name="selection-worker")
+def selection_worker() -> None:
+    """Put batches into the queue and look after those who select them.
+
+    The workers themselves are RQ's: rq worker selection. All settings are environment
+    variables; RQ_REDIS_URL names the server.
+
+    \b
+    Examples:
+      selection-worker local river_plate_extracted.json
+      selection-worker enqueue /data/*.json --wait
+      selection-worker watch
+    """
+
+
+@selection_worker.command()
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option("-o", "--output", type=click.Path(), help="Write here (with one FILE).")
+@click.option("--wait", is_flag=True, help="Follow the jobs to their end.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a job, no more.")
+def enqueue(files: Sequence[str], output: str | None, wait: bool, as_json: bool) -> int:
+    """Enqueue each FILE: a batch, a pattern or a folder; *_selected.json are left out.
+
+    A file that is enqueued already and has not changed stays one job. With --wait the exit
+    code is the first failure's.
+
+    \b
+    Examples:
+      selection-worker enqueue batch.json
+      selection-worker enqueue /data --wait
+      selection-worker enqueue '/data/2026-*/*.json' --json
+    """
+    settings = Settings.from_environment()
+    connection = settings.connect()
+    jobs, code = _enqueue_all(files, output, connection, settings)
+    ids = list(dict.fromkeys(job.id for job in jobs))
+    if wait:
+        batches = follow(connection, settings, ids)
+        code = code or _code(batches)
+    else:
+        batches = read_batches(connection, settings, ids)
+    _print_batches(batches, as_json)
+    return code
+
+
+def _enqueue_all(
+    files: Sequence[str], output: str | None, connection: Redis, settings: Settings
+) -> tuple[list[Job], int]:
+    """Enqueue what can be enqueued; the jobs, and the first failure's exit code."""
+    jobs: list[Job] = []
+    code = 0
+    paths: list[str] = []
+    for name in files:
+        try:
+            found, outputs = expand([name])
+        except SelectionError as error:
+            code = code or error.exit_code
+            log_error(error)
+            continue
+        paths += found
+        for path in outputs:
+            log(f"{path}: left out, an output by its name")
+    if output is not None and len(paths) > 1:
+        raise click.UsageError("--output goes with one FILE")
+    for path in dict.fromkeys(paths):
+        try:
+            jobs.append(enqueue_batch(path, output, connection=connection, settings=settings))
+        except SelectionError as error:
+            code = code or error.exit_code
+            log_error(error)
+    return jobs, code
+
+
+def _code(batches: Sequence[Batch]) -> int:
+    for batch in batches:
+        if batch.state != "finished":
+            kind = getattr(errors, (batch.error or {}).get("type", ""), None)
+            return int(getattr(kind, "exit_code", FAILED_ELSEWHERE))
+    return 0
+
+
+def _print_batches(batches: Sequence[Batch], as_json: bool) -> None:
+    if as_json:
+        for batch in batches:
+            click.echo(json.dumps(batch.as_dict()))
+    elif batches:
+        show.print_wide(Console(highlight=False), show.batch_table(batches))
+
+
+@selection_worker.command()
+@click.argument("jobs", metavar="[JOB...]", nargs=-1)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a job.")
+def status(jobs: Sequence[str], as_json: bool) -> int:
+    """Say how each JOB is; without a choice, all that Redis keeps.
+
+    \b
+    Examples:
+      selection-worker status
+      selection-worker status selection-3f0c9a1b --json
+    """
+    settings = Settings.from_environment()
+    connection = settings.connect()
+    ids = jobs or all_ids(open_queue(connection, settings))
+    batches = read_batches(connection, settings, ids)
+    _print_batches(batches, as_json)
+    return 66 if any(batch.state == "gone" for batch in batches) and jobs else 0
+
+
+@selection_worker.command()
+@click.option("--interval", type=click.FloatRange(min=0.1), default=1.0, help="Seconds.")
+def watch(interval: float) -> None:
+    """Show the queue, its workers and its batches until Ctrl-C; in a log, once.
+
+    \b
+    Example:
+      selection-worker watch
+    """
+    settings = Settings.from_environment()
+    connection = settings.connect()
+    console = Console()
+    if not console.is_terminal:
+        show.print_wide(console, show.fleet_view(read_fleet(connection, settings)))
+        return
+    with Live(console=console, screen=True, auto_refresh=False) as live:
+        while True:
+            live.update(show.fleet_view(read_fleet(connection, settings)), refresh=True)
+            time.sleep(interval)
+
+
+@selection_worker.command()
+@click.argument("jobs", metavar="[JOB...]", nargs=-1)
+@click.option("--failed", is_flag=True, help="All that failed.")
+def retry(jobs: Sequence[str], failed: bool) -> int:
+    """Enqueue failed jobs again, with all their tries.
+
+    \b
+    Examples:
+      selection-worker retry selection-3f0c9a1b
+      selection-worker retry --failed
+    """
+    if bool(jobs) == failed:
+        raise click.UsageError("name jobs, or give --failed")
+    settings = Settings.from_environment()
+    queue = open_queue(settings.connect(), settings)
+    code = 0
+    for name in jobs or queue.failed_job_registry.get_job_ids():
+        try:
+            job = Job.fetch(name, connection=queue.connection, serializer=queue.serializer)
+            requeue(job, settings)
+        except (NoSuchJobError, InvalidJobOperation):
+            log(f"error: {name}: no failed job")
+            code = 66
+        else:
+            click.echo(job.id)
+    return code
+
+
+@selection_worker.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a finding.")
+def doctor(as_json: bool) -> int:
+    """Find out what keeps batches from being selected, or would lose them.
+
+    \b
+    Example:
+      selection-worker doctor
+    """
+    findings = list(examine(Settings.from_environment()))
+    if as_json:
+        for finding in findings:
+            click.echo(json.dumps(finding.as_dict()))
+    else:
+        show.print_wide(Console(highlight=False), show.findings_table(findings))
+    return FAULT if any(finding.verdict == "fault" for finding in findings) else 0
+
+
+@selection_worker.command()
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option("--workers", type=click.IntRange(min=1), default=1, help="How many; 1 by default.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a job, no more.")
+def local(files: Sequence[str], workers: int, as_json: bool) -> int:
+    """Select FILEs through a private queue with real workers, all gone afterwards.
+
+    \b
+    Examples:
+      selection-worker local river_plate_extracted.json
+      selection-worker local /data --workers 2
+    """
+    with local_queue(Settings.from_environment(), workers) as (settings, running):
+        connection = settings.connect()
+        jobs, code = _enqueue_all(files, None, connection, settings)
+        ids = list(dict.fromkeys(job.id for job in jobs))
+        batches = follow(connection, settings, ids, running.require) if ids else []
+    if as_json:
+        _print_batches(batches, as_json)
+    else:
+        summaries = [Summary(**batch.summary) for batch in batches if batch.summary]
+        if summaries:
+            print_summaries(summaries)
+        _print_batches([batch for batch in batches if not batch.summary], as_json)
+    return code or _code(batches)
+
+
+def main() -> NoReturn:
+    """Run ``selection-worker`` with the process's arguments."""
+    command.run(selection_worker)

@@ -1,0 +1,93 @@
+"""What happens to jobs, told in Redis: a stream of events and lasting counters.
+
+Every change of a job's state is one entry of the stream ``selection:events``. A consumer
+group reads it instead of polling. When ``finished`` comes, the output is in place; RQ notes
+the result with the job a moment later. All fields are text:
+
+===========  ========================================================================
+``event``    ``queued``, ``started``, ``finished``, ``failed``, ``retrying`` or
+             ``handed_back`` (a worker that was told to stop gave the job back)
+``job``      the job's id
+``path``     the batch
+``output``   the output; empty: the default beside the batch
+``at``       when, ISO 8601 in UTC
+``worker``   the worker's name; not with ``queued``
+``summary``  JSON, the job's result; with ``finished``
+``error``    JSON: ``type``, ``message``, ``path``, ``byte``, ``line``, ``column``,
+             ``article``, ``retryable``; with ``failed`` and ``retrying``
+``delay``    seconds until the next try; with ``retrying``
+===========  ========================================================================
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from redis import Redis
+from redis.client import Pipeline
+
+from worker.settings import Settings
+
+STREAM = "selection:events"
+COUNTERS = "selection:counters"
+
+
+class Event(StrEnum):
+    """A change of a job's state."""
+
+    QUEUED = "queued"
+    STARTED = "started"
+    FINISHED = "finished"
+    FAILED = "failed"
+    RETRYING = "retrying"
+    HANDED_BACK = "handed_back"
+
+
+def timestamp() -> str:
+    """Now, ISO 8601 in UTC with milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def publish(
+    connection: Redis | Pipeline,
+    settings: Settings,
+    event: Event,
+    job_id: str,
+    path: str,
+    output: str | None,
+    **fields: Any,
+) -> Any:
+    """Add an event to the stream; fields that are no text are written as JSON."""
+    entry: dict[Any, Any] = {
+        "event": event,
+        "job": job_id,
+        "path": path,
+        "output": output or "",
+        "at": timestamp(),
+    }
+    for name, value in fields.items():
+        entry[name] = value if isinstance(value, str) else json.dumps(value)
+    return connection.xadd(STREAM, entry, maxlen=settings.events, approximate=True)
+
+
+def count(pipeline: Pipeline, amounts: Mapping[str, int]) -> None:
+    """Add to the counters: jobs and failures by kind, articles, picks, bytes."""
+    for name, amount in amounts.items():
+        if amount:
+            pipeline.hincrby(COUNTERS, name, amount)
+
+
+def finished_amounts(summary: Mapping[str, Any]) -> dict[str, int]:
+    """What a finished batch adds to the counters."""
+    return {
+        "jobs:finished": 1,
+        "articles": summary["articles"],
+        "skipped": summary["skipped"],
+        "bytes": summary["bytes"],
+        **{f"picks:{name}": amount for name, amount in summary["picks"].items()},
+        **{f"rules:{name}": amount for name, amount in summary["rules"].items()},
+    }

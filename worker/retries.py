@@ -1,0 +1,51 @@
+"""Which failures are tried again, and when (RQ's own retries, set from inside the job)."""
+
+from __future__ import annotations
+
+from rq.job import Job
+from rq.scheduler import RQScheduler
+
+from selection import SelectionError
+from worker.settings import Settings
+
+
+def give_policy(job: Job, settings: Settings) -> None:
+    """Give a job that was enqueued without a retry policy the one of the settings.
+
+    It must be saved with the job before the work begins, so that a worker that finds the
+    job abandoned knows it, too.
+    """
+    if job.retries_left is None:
+        job.retries_left = len(settings.retry_delays)
+    if job.retries_left and not job.retry_intervals:
+        job.retry_intervals = list(settings.retry_delays)
+
+
+def may_help(error: BaseException) -> bool:
+    """Whether another try of the same job can end better."""
+    return error.retryable if isinstance(error, SelectionError) else True
+
+
+def forbid(job: Job) -> None:
+    """Let the job's failure be final."""
+    job.retries_left = 0
+
+
+def hand_back(job: Job) -> None:
+    """Let the job go to the front of the queue at once, without using up a try."""
+    job.retries_left = (job.retries_left or 0) + 1
+    job.retry_intervals = None
+    job.enqueue_at_front_on_retry = True
+
+
+def delay(job: Job) -> int | None:
+    """Seconds until the job's next try; None if it has none left.
+
+    Where no scheduler is alive nobody would enqueue a delayed job, so there the delay is
+    taken out.
+    """
+    if not job.retries_left:
+        return None
+    if not job.connection.exists(RQScheduler.get_locking_key(job.origin)):
+        job.retry_intervals = None
+    return job.get_retry_interval()

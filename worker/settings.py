@@ -1,0 +1,143 @@
+"""What can be set, all of it by environment variables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from redis import Redis
+from rq.cli.helpers import CliConfig
+from rq.serializers import DefaultSerializer, JSONSerializer, Serializer
+
+SAFE_WORKER = "worker.SelectionWorker"
+
+
+class SettingsError(ValueError):
+    """A variable has a value that cannot be used."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of producers, workers and commands; the README's table has them all.
+
+    Attributes:
+        redis_url: ``redis://``, ``rediss://`` or ``unix://`` (``RQ_REDIS_URL``).
+        redis_config: a module with RQ's connection settings, Sentinel's for example
+            (``RQ_CONFIG``); the URL goes first.
+        worker_class: ``worker.SelectionWorker`` for JSON jobs of this project alone
+            (``RQ_WORKER_CLASS``).
+        queue: the queue's name (``SELECTION_QUEUE``).
+        roots: folders that paths must resolve into, colon-separated; none: all
+            (``SELECTION_ROOTS``).
+        timeout: seconds that every job gets (``SELECTION_TIMEOUT``).
+        timeout_per_mb: seconds more for every megabyte (``SELECTION_TIMEOUT_PER_MB``).
+        retry_delays: seconds before each retry, comma-separated; as many retries as delays
+            (``SELECTION_RETRY_DELAYS``).
+        result_ttl: seconds that a result is kept (``SELECTION_RESULT_TTL``).
+        failure_ttl: seconds that a failure is kept (``SELECTION_FAILURE_TTL``).
+        status_interval: seconds between two writes of a running job's progress
+            (``SELECTION_STATUS_INTERVAL``).
+        heartbeat: seconds between a SelectionWorker's signs of life; a job of a worker
+            that missed three is run again (``SELECTION_HEARTBEAT``).
+        grace: seconds that a SelectionWorker which is told to stop gives its batch before it
+            hands it back to the queue (``SELECTION_GRACE``).
+        events: about how many events the stream keeps (``SELECTION_EVENTS``).
+        log: ``text`` or ``json`` (``SELECTION_LOG``).
+    """
+
+    redis_url: str | None = None
+    redis_config: str | None = None
+    worker_class: str | None = None
+    queue: str = "selection"
+    roots: tuple[str, ...] = ()
+    timeout: int = 120
+    timeout_per_mb: float = 1.0
+    retry_delays: tuple[int, ...] = (10, 60, 300)
+    result_ttl: int = 86_400
+    failure_ttl: int = 604_800
+    status_interval: float = 0.5
+    heartbeat: int = 15
+    grace: int = 45
+    events: int = 10_000
+    log: str = "text"
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Settings:
+        """Read the variables; what is missing or empty has its default.
+
+        Raises:
+            SettingsError: a number that is none, or a name that is unknown.
+        """
+        reader = _Reader(environment)
+        log = reader.text("SELECTION_LOG", cls.log)
+        if log not in ("text", "json"):
+            raise SettingsError(f"SELECTION_LOG must be 'text' or 'json', not {log!r}")
+        return cls(
+            redis_url=environment.get("RQ_REDIS_URL") or None,
+            redis_config=environment.get("RQ_CONFIG") or None,
+            worker_class=environment.get("RQ_WORKER_CLASS") or None,
+            queue=reader.text("SELECTION_QUEUE", cls.queue),
+            roots=tuple(root for root in environment.get("SELECTION_ROOTS", "").split(":") if root),
+            timeout=reader.whole("SELECTION_TIMEOUT", cls.timeout, least=1),
+            timeout_per_mb=reader.number("SELECTION_TIMEOUT_PER_MB", cls.timeout_per_mb),
+            retry_delays=reader.delays("SELECTION_RETRY_DELAYS", cls.retry_delays),
+            result_ttl=reader.whole("SELECTION_RESULT_TTL", cls.result_ttl, least=1),
+            failure_ttl=reader.whole("SELECTION_FAILURE_TTL", cls.failure_ttl, least=1),
+            status_interval=reader.number("SELECTION_STATUS_INTERVAL", cls.status_interval),
+            heartbeat=reader.whole("SELECTION_HEARTBEAT", cls.heartbeat, least=1),
+            grace=reader.whole("SELECTION_GRACE", cls.grace, least=0),
+            events=reader.whole("SELECTION_EVENTS", cls.events, least=1),
+            log=log,
+        )
+
+    @property
+    def serializer(self) -> Serializer:
+        """How jobs are written: JSON for SelectionWorker, RQ's pickle otherwise."""
+        return JSONSerializer if self.worker_class == SAFE_WORKER else DefaultSerializer
+
+    def connect(self) -> Redis:
+        """The server that ``rq worker`` would use with the same environment."""
+        connection: Redis = CliConfig(url=self.redis_url, config=self.redis_config).connection
+        return connection
+
+    def job_timeout(self, size: int) -> int:
+        """Seconds for a batch of ``size`` bytes."""
+        return self.timeout + round(self.timeout_per_mb * size / 1_000_000)
+
+
+class _Reader:
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+
+    def text(self, name: str, default: str) -> str:
+        return self._environment.get(name) or default
+
+    def whole(self, name: str, default: int, least: int) -> int:
+        text = self._environment.get(name)
+        if not text:
+            return default
+        if not text.isdecimal() or int(text) < least:
+            raise SettingsError(f"{name} must be a whole number from {least} up, not {text!r}")
+        return int(text)
+
+    def number(self, name: str, default: float) -> float:
+        text = self._environment.get(name)
+        if not text:
+            return default
+        try:
+            value = float(text)
+        except ValueError:
+            value = -1.0
+        if not 0 < value < float("inf"):
+            raise SettingsError(f"{name} must be a number above 0, not {text!r}")
+        return value
+
+    def delays(self, name: str, default: tuple[int, ...]) -> tuple[int, ...]:
+        text = self._environment.get(name)
+        if not text:
+            return default
+        parts = [part.strip() for part in text.split(",")]
+        if not all(part.isdecimal() for part in parts):
+            raise SettingsError(f"{name} must be whole numbers with commas, not {text!r}")
+        return tuple(map(int, parts))
