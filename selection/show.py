@@ -149,9 +149,9 @@ def print_summaries(summaries: Sequence[Summary]) -> None:
     by_rule.add_column("picks", justify="right")
     for rule in Rule:
         by_rule.add_row(rule, f"{rules[rule]:,}")
-    console = _console(max(len(summary.output) for summary in summaries))
-    console.print(table)
-    console.print(by_rule)
+    wide = console(max(len(summary.output) for summary in summaries))
+    wide.print(table)
+    wide.print(by_rule)
 
 
 def print_explanation(explanation: Explanation) -> None:
@@ -171,12 +171,12 @@ def print_explanation(explanation: Explanation) -> None:
             f"{candidate.shingles:,}",
             *_compared(candidate, decision.consensus),
         )
-    console = _console(0)
-    console.print(Text(_heading(explanation)))
-    console.print(table)
+    wide = console()
+    wide.print(Text(_heading(explanation)))
+    wide.print(table)
     for sentence in sentences(decision):
-        console.print(Text(f"  {sentence}"))
-    console.print()
+        wide.print(Text(f"  {sentence}"))
+    wide.print()
 
 
 def _picked(candidate: Candidate, explanation: Explanation) -> bool:
@@ -212,6 +212,6 @@ def print_explanation_line(explanation: Explanation) -> None:
     )
 
 
-def _console(longest_path: int) -> Console:
-    """A terminal's own width; in a file or a pipe wide enough that nothing is folded."""
-    return Console(width=None if sys.stdout.isatty() else 120 + longest_path, highlight=False)
+def console(longest_path: int = 0) -> Console:
+    """A terminal of its own width; a file or a pipe is so wide that nothing is folded."""
+    return Console(width=None if sys.stdout.isatty() else 200 + longest_path, highlight=False)

@@ -10,7 +10,6 @@ from typing import Any, NoReturn
 import click
 from redis import Redis
 from redis.exceptions import RedisError
-from rich.console import Console
 from rich.live import Live
 from rq.exceptions import InvalidJobOperation, NoSuchJobError
 from rq.job import Job
@@ -18,7 +17,7 @@ from rq.job import Job
 from selection import command, errors
 from selection.batch import Summary
 from selection.errors import SelectionError
-from selection.show import log, log_error, print_summaries
+from selection.show import console, log, log_error, print_summaries
 from worker import show
 from worker.doctor import examine
 from worker.files import expand
@@ -145,7 +144,8 @@ def _print_batches(batches: Sequence[Batch], as_json: bool) -> None:
         for batch in batches:
             click.echo(json.dumps(batch.as_dict()))
     elif batches:
-        show.print_wide(Console(highlight=False), show.batch_table(batches))
+        longest = max(len(batch.path or "") for batch in batches)
+        console(2 * longest).print(show.batch_table(batches))
 
 
 @selection_worker.command()
@@ -178,11 +178,11 @@ def watch(interval: float) -> None:
     """
     settings = Settings.from_environment()
     connection = settings.connect()
-    console = Console()
-    if not console.is_terminal:
-        show.print_wide(console, show.fleet_view(read_fleet(connection, settings)))
+    screen = console()
+    if not screen.is_terminal:
+        screen.print(show.fleet_view(read_fleet(connection, settings)))
         return
-    with Live(console=console, screen=True, auto_refresh=False) as live:
+    with Live(console=screen, screen=True, auto_refresh=False) as live:
         while True:
             live.update(show.fleet_view(read_fleet(connection, settings)), refresh=True)
             time.sleep(interval)
@@ -230,7 +230,7 @@ def doctor(as_json: bool) -> int:
         for finding in findings:
             click.echo(json.dumps(finding.as_dict()))
     else:
-        show.print_wide(Console(highlight=False), show.findings_table(findings))
+        console().print(show.findings_table(findings))
     return FAULT if any(finding.verdict == "fault" for finding in findings) else 0
 
 

@@ -130,6 +130,8 @@ def _workers(settings: Settings, number: int, folder: str) -> Iterator[LocalWork
         "RQ_REDIS_URL": settings.redis_url or "",
         "RQ_WORKER_CLASS": SAFE_WORKER,
         "SELECTION_QUEUE": settings.queue,
+        # Stopped before the end, it is stopped at once: the queue is gone with it.
+        "SELECTION_GRACE": "0",
     }
     environment.pop("RQ_CONFIG", None)
     log = Path(folder, "workers.log")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich import box
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
@@ -112,11 +112,6 @@ def findings_table(findings: Sequence[Finding]) -> Table:
             Text(printable(finding.message)),
         )
     return table
-
-
-def print_wide(console: Console, table: RenderableType) -> None:
-    """Print so that nothing is folded where there is no terminal."""
-    console.print(table, width=None if console.is_terminal else 240)
 
 
 def _duration(seconds: float) -> str:

@@ -1,0 +1,285 @@
+"""The command ``selection-worker``, as a process, against a real server and real workers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import batches
+import pytest
+from conftest import Events, Server, Workers
+
+import worker
+from worker.files import expand
+
+
+def run(
+    workers: Workers, *arguments: str | Path, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "worker", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env={**workers.environment, **environment},
+        timeout=60,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two batches, one that is no batch, and an output."""
+    batches.write(tmp_path / "a.json", [batches.picks_newspaper4k()])
+    batches.write(tmp_path / "b.json", [batches.picks_readability()] * 2)
+    (tmp_path / "c.json").write_text("[]")
+    batches.write(tmp_path / "a_selected.json", [])
+    return tmp_path
+
+
+# enqueue
+
+
+def test_enqueue_and_wait_ends_with_the_first_failures_code(folder: Path, workers: Workers) -> None:
+    workers.start()
+    done = run(workers, "enqueue", folder, "--wait", "--json")
+    results = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(r["path"], r["state"]) for r in results] == [
+        (str(folder / "a.json"), "finished"),
+        (str(folder / "b.json"), "finished"),
+        (str(folder / "c.json"), "failed"),
+    ]
+    assert results[1]["summary"]["articles"] == 2
+    assert results[2]["error"]["type"] == "RootNotObjectError"
+    assert done.returncode == 65
+    assert "a_selected.json: left out" in done.stderr
+    assert f"{folder}/a.json: finished, 1 articles" in done.stderr
+
+
+def test_enqueue_twice_is_one_job(folder: Path, workers: Workers) -> None:
+    first = run(workers, "enqueue", folder / "a.json", "--json")
+    second = run(workers, "enqueue", folder / "a.json", "--json")
+    assert json.loads(first.stdout)["job"] == json.loads(second.stdout)["job"]
+    assert json.loads(second.stdout)["state"] == "queued"
+
+
+def test_enqueue_goes_on_after_a_file_that_is_missing(folder: Path, workers: Workers) -> None:
+    done = run(workers, "enqueue", folder / "nope.json", folder / "a.json", "--json")
+    assert done.returncode == 66
+    assert json.loads(done.stdout)["path"] == str(folder / "a.json")
+    assert f"{folder}/nope.json: there is no such file" in done.stderr
+
+
+def test_expand_takes_names_patterns_and_folders(folder: Path) -> None:
+    a, b, c = (str(folder / name) for name in ("a.json", "b.json", "c.json"))
+    assert expand([str(folder)]) == ([a, b, c], [str(folder / "a_selected.json")])
+    assert expand([str(folder / "[ab].json"), a]) == ([a, b], [])
+    odd = batches.write(folder / "x[1].json", [])
+    assert expand([str(odd)]) == ([str(odd)], [])
+
+
+# status, retry
+
+
+def test_status_and_retry(folder: Path, workers: Workers, events: Events) -> None:
+    path = folder / "c.json"
+    job = json.loads(run(workers, "enqueue", path, "--json").stdout)["job"]
+    workers.start()
+    events.wait_for(job, "failed")
+    run(workers, "enqueue", folder / "a.json", "--wait")  # so that the worker is done with it
+    one = run(workers, "status", job, "--json")
+    assert json.loads(one.stdout)["state"] == "failed"
+    everything = run(workers, "status")
+    assert job in everything.stdout
+    assert "RootNotObjectError" in everything.stdout
+    assert run(workers, "status", "nobody").returncode == 66
+
+    assert run(workers, "retry").returncode == 2
+    assert run(workers, "retry", "nobody").returncode == 66
+    content = '{"articles": []}'
+    path.write_text(content)
+    again = run(workers, "retry", "--failed")
+    assert (again.returncode, again.stdout) == (0, f"{job}\n")
+    events.wait_for(job, "finished")
+    assert events.of(job) == ["queued", "started", "failed", "queued", "started", "finished"]
+
+
+# watch, doctor
+
+
+def test_watch_in_a_log_is_one_look(folder: Path, workers: Workers) -> None:
+    run(workers, "enqueue", folder / "a.json")
+    done = run(workers, "watch")
+    assert done.returncode == 0
+    assert "queue 1 waiting" in done.stdout
+    assert "workers 0 (0 busy)" in done.stdout
+
+
+def test_doctor_finds_what_is_missing(folder: Path, workers: Workers, events: Events) -> None:
+    def verdicts(**environment: str) -> dict[str, str]:
+        done = run(workers, "doctor", "--json", **environment)
+        findings = [json.loads(line) for line in done.stdout.splitlines()]
+        found = {finding["subject"]: finding["verdict"] for finding in findings}
+        assert done.returncode == ("fault" in found.values())
+        return found
+
+    assert verdicts() == {
+        "redis": "ok",
+        "eviction": "ok",
+        "persistence": "ok",
+        "workers": "fault",
+        "scheduler": "warning",
+        "queue": "ok",
+        "paths": "ok",
+    }
+    job = json.loads(run(workers, "enqueue", folder / "a.json", "--json").stdout)["job"]
+    (folder / "a.json").rename(folder / "moved.json")
+    assert verdicts()["paths"] == "fault"
+    (folder / "moved.json").rename(folder / "a.json")
+    assert verdicts(SELECTION_ROOTS=str(folder / "nowhere"))["root"] == "fault"
+    workers.start()
+    events.wait_for(job, "finished")
+    assert verdicts(SELECTION_ROOTS=str(folder))["root"] == "ok"
+    healthy = verdicts()
+    assert healthy["workers"] == "ok"
+    assert healthy["scheduler"] == "ok"
+
+
+def test_doctor_warns_of_a_server_that_may_lose_jobs(workers: Workers, server: Server) -> None:
+    client = server.client()
+    client.config_set("maxmemory-policy", "allkeys-lru")
+    client.config_set("appendonly", "no")
+    done = run(workers, "doctor")
+    assert "allkeys-lru can drop queued jobs" in done.stdout
+    assert "set appendonly yes" in done.stdout
+    assert done.returncode == 1
+
+
+# What is at fault outside
+
+
+def test_a_server_that_is_not_there_is_one_sentence(workers: Workers) -> None:
+    for command in (["status"], ["watch"], ["retry", "--failed"]):
+        done = run(workers, *command, RQ_REDIS_URL="unix:///nonexistent/socket")
+        assert done.returncode == 69
+        assert "Traceback" not in done.stderr
+        assert done.stderr.startswith("selection: error: ")
+    assert run(workers, "doctor", RQ_REDIS_URL="unix:///nonexistent/socket").returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("SELECTION_LOG", "xml"),
+        ("SELECTION_TIMEOUT", "0"),
+        ("SELECTION_TIMEOUT_PER_MB", "nan"),
+        ("SELECTION_RETRY_DELAYS", "1,soon"),
+        ("SELECTION_STATUS_INTERVAL", "-1"),
+        ("SELECTION_GRACE", "1.5"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_wrong_usage(
+    workers: Workers, name: str, value: str
+) -> None:
+    done = run(workers, "status", **{name: value})
+    assert done.returncode == 2
+    assert name in done.stderr
+    assert value in done.stderr
+
+
+def test_settings_come_from_the_environment() -> None:
+    settings = worker.Settings.from_environment(
+        {
+            "RQ_REDIS_URL": "redis://elsewhere:1/2",
+            "RQ_WORKER_CLASS": "worker.SelectionWorker",
+            "SELECTION_QUEUE": "other",
+            "SELECTION_ROOTS": "/data:/more",
+            "SELECTION_RETRY_DELAYS": "5, 50",
+            "SELECTION_TIMEOUT": "",
+        }
+    )
+    assert settings.redis_url == "redis://elsewhere:1/2"
+    assert settings.queue == "other"
+    assert settings.roots == ("/data", "/more")
+    assert settings.retry_delays == (5, 50)
+    assert settings.timeout == 120  # empty: the default
+    assert settings.serializer.dumps({"a": 1}) == b'{"a": 1}'
+    plain = worker.Settings.from_environment({})
+    assert plain.serializer.loads(plain.serializer.dumps({"a": 1})) == {"a": 1}
+    assert plain.roots == ()
+
+
+# local
+
+
+def test_local_selects_through_a_queue_of_its_own(folder: Path, workers: Workers) -> None:
+    # The environment's server is not used, so it may be nonsense.
+    done = run(
+        workers,
+        "local",
+        folder / "a.json",
+        folder / "b.json",
+        "--workers",
+        "2",
+        RQ_REDIS_URL="unix:///nonexistent/socket",
+        TMPDIR=str(folder),
+    )
+    assert done.returncode == 0
+    assert str(folder / "b_selected.json") in done.stdout
+    assert sorted(os.listdir(folder)) == [
+        "a.json",
+        "a_selected.json",
+        "b.json",
+        "b_selected.json",
+        "c.json",
+    ]
+
+
+def test_local_tells_a_failure_by_its_code(folder: Path, workers: Workers) -> None:
+    done = run(workers, "local", folder / "c.json")
+    assert done.returncode == 65
+    assert "RootNotObjectError" in done.stdout
+
+
+def test_local_stopped_leaves_no_process_and_no_file(tmp_path: Path, workers: Workers) -> None:
+    path = batches.write_long(tmp_path / "long.json", 2000)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "worker", "local", str(path)],
+        env={**workers.environment, "TMPDIR": str(tmp_path)},
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stderr is not None
+    while "started" not in process.stderr.readline():
+        pass
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130
+    assert "Traceback" not in process.stderr.read()
+    process.stderr.close()
+    # Its server and worker had their folder in tmp_path, in their arguments.
+    everything = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+    assert str(tmp_path) not in everything
+    assert os.listdir(tmp_path) == ["long.json"]
+
+
+# Logs
+
+
+def test_json_logs_have_one_line_a_start_end_and_failure(folder: Path, workers: Workers) -> None:
+    run(workers, "enqueue", folder / "b.json", folder / "c.json")
+    workers.start("--burst", SELECTION_LOG="json").wait(60)
+    lines = [json.loads(line) for line in workers.log().splitlines() if line.startswith("{")]
+    assert [line["event"] for line in lines] == [
+        "job started",
+        "job finished",
+        "job started",
+        "job failed",
+    ]
+    assert lines[1]["articles"] == 2
+    assert lines[1]["path"] == str(folder / "b.json")
+    assert {"job", "seconds", "rate", "output", "at"} <= lines[1].keys()
+    assert lines[3]["error"]["type"] == "RootNotObjectError"
+    assert lines[3]["retry_in"] is None
