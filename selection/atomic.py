@@ -147,18 +147,19 @@ def _create_temporary(folder: int, name: str) -> tuple[int, str]:
             )
         except FileExistsError:
             continue
-        _lock(descriptor)
-        # Before it was locked, another run may have taken it for a dead writer's.
+        # Before it is locked, another run may take it for a dead writer's; then it holds the
+        # lock for a moment, and the file has no name afterwards.
+        _lock(descriptor, fcntl.LOCK_EX)
         if os.fstat(descriptor).st_nlink:
             return descriptor, temporary
         os.close(descriptor)
     raise AssertionError("unreachable")
 
 
-def _lock(descriptor: int) -> bool:
+def _lock(descriptor: int, how: int) -> bool:
     """Whether the lock was to be had; a file system without locks gives none."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, how)
     except OSError:
         return False
     return True
@@ -170,7 +171,7 @@ def _remove_if_abandoned(folder: int, temporary: str) -> None:
         try:
             # With the lock nobody else removes or renames it, so that the name and the
             # open file stay one.
-            if _lock(descriptor) and os.path.samestat(
+            if _lock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB) and os.path.samestat(
                 os.fstat(descriptor), os.stat(temporary, dir_fd=folder, follow_symlinks=False)
             ):
                 os.unlink(temporary, dir_fd=folder)

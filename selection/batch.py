@@ -109,7 +109,7 @@ def select_file(
     skipped = 0
     with Source(path, roots) as source:
         _check_target(target, source)
-        with AtomicFile(target, roots) as file:
+        with AtomicFile(target, roots) as file, source.unchanging():
             for part in scan(source, path, read_size):
                 if isinstance(part, Gap):
                     file.write((part.raw,))
@@ -120,8 +120,7 @@ def select_file(
                     picks[decision.extractor] += 1
                     rules[decision.rule] += 1
                 if progress:
-                    progress(Progress(part.end, source.size, picks.total(), picks))
-            source.check_unchanged()
+                    progress(Progress(part.end, source.size, picks.total(), dict(picks)))
     return Summary(
         input=path,
         output=target,

@@ -46,7 +46,7 @@ def explain_file(
         InputError, TransferError: as for ``select_file``.
     """
     path = os.fspath(path)
-    with Source(path) as source:
+    with Source(path) as source, source.unchanging():
         for part in scan(source, path):
             if isinstance(part, Gap) or (id is not None and part.id != id):
                 continue

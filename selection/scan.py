@@ -30,7 +30,7 @@ from selection.errors import (
 )
 from selection.rules import ERROR_FIELD, TEXT_FIELD
 from selection.source import READ_SIZE, Readable, line_and_column
-from selection.view import BYTE_ORDER_MARK, LONGEST_NUMBER, NumberTooLongError, View
+from selection.view import LONGEST_NUMBER, NumberTooLongError, View
 
 MEMBER = "selected_extractor"
 
@@ -115,7 +115,7 @@ def scan(source: Readable, path: str, read_size: int = READ_SIZE) -> Iterator[Pa
                 if part.end > done:
                     yield _from(part, done)
     except DataError as error:
-        raise _located(error, source, path, read_size) from None
+        raise _located(error, source, path) from None
 
 
 def _from(part: Part, offset: int) -> Part:
@@ -125,31 +125,31 @@ def _from(part: Part, offset: int) -> Part:
     return Gap(offset, part.raw[offset - part.start :], part.skipped)
 
 
-def _located(error: DataError, source: Readable, path: str, read_size: int) -> DataError:
-    """The same error with the exact place: found by parsing again, at last byte by byte."""
+def _located(error: DataError, source: Readable, path: str) -> DataError:
+    """The same error with the exact place, found by parsing again and token by token."""
     source.seek(0)
-    found = error
-    if isinstance(error, EncodingError):
-        found.byte = _first_byte_not_utf8(source, read_size, found.byte or 0)
+    try:
+        for _ in _LocatingPass(source, max(0, (error.byte or 0) - 1)):
+            pass
+    except DataError as again:
+        error = again
     else:
-        try:
-            for _ in _Pass(source, read_size, careful=True, step_from=error.byte or 0):
-                pass
-        except DataError as again:
-            found = again
-        else:
-            raise InputChangedError("the file changed while it was read", path=path)
-    if isinstance(found, InvalidJsonError):
-        found = _explained(found, source)
-    found.path = path
-    found.line, found.column = line_and_column(source, found.byte or 0)
-    return found
+        raise InputChangedError("the file changed while it was read", path=path)
+    if isinstance(error, _NotUtf8Error):
+        byte = _first_byte_not_utf8(source, error.byte or 0)
+        error = EncodingError(error.message, byte=byte, article=error.article)
+    elif isinstance(error, InvalidJsonError):
+        error = _explained(error, source)
+    error.path = path
+    error.line, error.column = line_and_column(source, error.byte or 0)
+    return error
 
 
-def _first_byte_not_utf8(source: Readable, read_size: int, otherwise: int) -> int:
+def _first_byte_not_utf8(source: Readable, otherwise: int) -> int:
+    source.seek(0)
     decoder = codecs.getincrementaldecoder("utf-8")()
     offset = 0
-    while chunk := source.read(read_size):
+    while chunk := source.read(READ_SIZE):
         pending = len(decoder.getstate()[0])
         try:
             decoder.decode(chunk)
@@ -174,6 +174,10 @@ def _explained(error: InvalidJsonError, source: Readable) -> InvalidJsonError:
     return error
 
 
+class _NotUtf8Error(EncodingError):
+    """A byte that is not UTF-8, its place not known yet."""
+
+
 class _NumberUnreadableError(Exception):
     """The parser met a number that it cannot hold; a careful pass is needed."""
 
@@ -183,25 +187,23 @@ class _Pass:
 
     Args:
         careful: feed the parser nothing that it cannot hold.
-        step_from: feed it byte by byte from this offset on, to learn where an error is.
     """
 
-    def __init__(
-        self, source: Readable, read_size: int, careful: bool = False, step_from: int | None = None
-    ) -> None:
+    def __init__(self, source: Readable, read_size: int, careful: bool = False) -> None:
         self._source = source
         self._read_size = read_size
         self._careful = careful
         self._view = View(careful)
-        self._step_from = step_from
         self._events: list[tuple[str, Any]] = ijson.sendable_list()
         self._parser = _BACKEND.basic_parse_coro(self._events)
 
+        self._last_byte = b""
         self._offset = 0  # of the first byte that the parser has not been fed
         self._held: list[bytes] = []  # the open article's bytes from earlier reads
 
         self._depth = 0
         self._root_key: str | None = None
+        self._root_closed = False
         self._list_open = False
         self._list_seen = False
         self._article_open = False
@@ -225,8 +227,9 @@ class _Pass:
             buffer += chunk
             view = self._take(buffer, final)
             yield from self._cut(buffer[: len(view)], view)
+            self._last_byte = view[-1:] or self._last_byte
             buffer = buffer[len(view) :]
-        self._feed(None)
+        self._end()
         if not self._list_seen:
             raise ArticlesMissingError(
                 "the root object has no 'articles'; a batch has a list of that name",
@@ -245,14 +248,11 @@ class _Pass:
 
     def _take(self, buffer: bytes, final: bool) -> bytes:
         try:
-            view = self._view.take(buffer, final)
+            return self._view.take(buffer, final)
         except NumberTooLongError:
             raise self._error(
                 InvalidJsonError, f"a number of more than {LONGEST_NUMBER:,} characters"
             ) from None
-        if self._offset == 0 and view.startswith(BYTE_ORDER_MARK):
-            view = view.replace(BYTE_ORDER_MARK, b"   ", 1)
-        return view
 
     def _cut(self, raw: bytes, view: bytes) -> Iterator[Part]:
         """Feed the view piece by piece and give the raw bytes of what ends in it."""
@@ -260,8 +260,6 @@ class _Pass:
         begin = fed = 0  # begin: of the bytes not given yet
         while fed < len(view):
             end = view.find(self._delimiter(), fed) + 1 or len(view)
-            if self._step_from is not None:
-                end = min(end, max(fed + 1, self._step_from - base))
             was_open = self._article_open
             self._feed(view[fed:end])
             fed = end
@@ -302,24 +300,39 @@ class _Pass:
             has_pick=self._has_pick,
         )
 
+    def _end(self) -> None:
+        if self._root_closed:
+            # yajl forgives a string that begins behind the root and never ends. The quote
+            # ends it, unless it ends with half an escape.
+            if self._last_byte not in b"} \t\r\n":
+                raise self._error(InvalidJsonError, "this is no JSON: trailing garbage")
+            self._feed(b'"')
+        self._feed(None)
+
     def _feed(self, piece: bytes | None) -> None:
         """Give the parser a piece, or the end of the file, and follow its events."""
+        failure: DataError | None = None
         try:
             if piece is None:
                 self._parser.close()
             else:
                 self._parser.send(piece)
         except UnicodeDecodeError:
-            raise self._error(EncodingError, "a string that is not UTF-8") from None
+            failure = self._error(_NotUtf8Error, "a string that is not UTF-8")
         except ijson.JSONError as error:
-            raise self._syntax_error(error) from None
+            failure = self._syntax_error(error)
         except (SystemError, ValueError, decimal.DecimalException):
+            # The event of such a number has no value at all: to look at it is a crash.
+            self._events.clear()
             if self._careful:
                 raise self._error(InvalidJsonError, "this is no JSON: malformed number") from None
             raise _NumberUnreadableError from None
         if self._events:
+            # What came before the failure may be a fault of its own, and then is the first.
             self._follow()
             self._events.clear()
+        if failure:
+            raise failure
 
     def _syntax_error(self, error: ijson.JSONError) -> DataError:
         message = error.args[0]
@@ -327,7 +340,7 @@ class _Pass:
             message = message.decode("utf-8", "replace")
         reason = message.partition("\n")[0].partition("error: ")[2] or message
         if "UTF8" in reason:
-            return self._error(EncodingError, "a byte that is not UTF-8")
+            return self._error(_NotUtf8Error, "a byte that is not UTF-8")
         if "premature EOF" in reason:
             reason = "the file ends in the middle; was it cut off?"
         return self._error(InvalidJsonError, f"this is no JSON: {reason}")
@@ -408,3 +421,87 @@ class _Pass:
             self._article_open = False
         elif depth == _ROOT and self._list_open:
             self._list_open = False
+        elif depth == 0:
+            self._root_closed = True
+
+
+_STRING = rb'"(?:[^"\\]++|\\.)*+"?'
+_TOKEN = re.compile(
+    rb"(?P<string>" + _STRING + rb")|(?P<word>[-+.0-9A-Za-z]++)|[ \t\r\n]++|.", re.DOTALL
+)
+_REST_OF_STRING = re.compile(_STRING[1:], re.DOTALL)
+_WORD = re.compile(rb"true|false|null|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?")
+
+# How far a token is right.
+_RIGHT_IN_STRING = re.compile(
+    rb'"?(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*+(?:\\(?:u[0-9a-fA-F]{0,3})?|")?'
+)
+_RIGHT_IN_WORD = re.compile(
+    rb"t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?"
+    rb"|-?(?:(?:0|[1-9][0-9]*+)(?:\.(?:[0-9]++)?)?(?:(?<=[0-9])[eE][+-]?[0-9]*+)?)?"
+)
+
+
+class _LocatingPass(_Pass):
+    """A careful pass that feeds token by token, so that an error has its exact place.
+
+    A token that is wrong in itself is told by its first wrong byte; one that is in the wrong
+    place, or a value of the wrong kind, by its first byte. This pass gives no parts.
+
+    Args:
+        begin: offset before which there is no error.
+    """
+
+    def __init__(self, source: Readable, begin: int) -> None:
+        super().__init__(source, READ_SIZE, careful=True)
+        self._begin = begin
+        self._open_string: int | None = None  # where the string begins that is not over yet
+        self._place: int | None = None
+
+    def _cut(self, raw: bytes, view: bytes) -> Iterator[Part]:
+        if self._offset + len(view) <= self._begin:
+            yield from super()._cut(raw, view)
+        else:
+            self._feed_tokens(view)
+        self._open_string = self._view.string_start
+
+    def _feed_tokens(self, view: bytes) -> None:
+        position = 0
+        if self._open_string is not None and (rest := _REST_OF_STRING.match(view)):
+            position = rest.end()
+            if position:
+                self._step(rest[0], self._open_string, _RIGHT_IN_STRING)
+        for match in _TOKEN.finditer(view, position):
+            token = match[0]
+            if match["string"]:
+                self._step(token, self._offset, _RIGHT_IN_STRING)
+            elif match["word"]:
+                # yajl knows the end of a number by what follows it.
+                right = None if _WORD.fullmatch(token) else _RIGHT_IN_WORD
+                self._step(token, self._offset, right, then=b" ")
+            else:
+                self._step(token, self._offset)
+
+    def _step(
+        self, token: bytes, start: int, right: re.Pattern[bytes] | None = None, then: bytes = b""
+    ) -> None:
+        """Feed a token, or the rest of one; ``right`` matches what is right of a wrong one."""
+        self._place = start
+        match = right.match(token) if right and not self._root_closed else None
+        if match and (match.end() < len(token) or then):
+            self._place = self._offset + match.end()
+        self._offset += len(token)
+        self._feed(token)
+        if then:
+            self._feed(then)
+        self._place = None
+
+    def _end(self) -> None:
+        self._place = self._open_string if self._root_closed else None
+        super()._end()
+
+    def _error(self, kind: type[DataError], message: str) -> DataError:
+        error = super()._error(kind, message)
+        if self._place is not None:
+            error.byte = self._place
+        return error

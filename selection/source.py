@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Protocol
 
 from selection.errors import (
+    DataError,
     FileNameError,
     InputChangedError,
     InputDeniedError,
@@ -85,8 +87,20 @@ class Source:
         """Whether that is the same file, under whatever name."""
         return (found.st_dev, found.st_ino) == self._identity[:2]
 
-    def check_unchanged(self) -> None:
-        """Raise InputChangedError if the file is not what it was when it was opened."""
+    @contextmanager
+    def unchanging(self) -> Iterator[None]:
+        """Raise InputChangedError in the end if the file was changed within.
+
+        Whatever seems wrong with the data of a file that was changed is the change's doing.
+        """
+        try:
+            yield
+        except DataError:
+            self._check_unchanged()
+            raise
+        self._check_unchanged()
+
+    def _check_unchanged(self) -> None:
         try:
             now = _identity(os.stat(self.path))
         except OSError:
@@ -127,11 +141,12 @@ def require_utf8_name(path: str) -> None:
     """Raise FileNameError for a name that no UTF-8 text can carry, such as a summary."""
     if "\0" in path:
         raise FileNameError("a file name cannot have a NUL character", path=path)
-    name = os.fsencode(path)
+    name: str | bytes = path
     try:
+        name = os.fsencode(path)
         name.decode("utf-8")
-    except UnicodeDecodeError:
-        raise FileNameError(f"the file's name is not UTF-8: {name!r}; rename it") from None
+    except UnicodeError:
+        raise FileNameError(f"the file's name is not UTF-8: {name!a}; rename it") from None
 
 
 def is_inside(roots: Sequence[str], path: str, opened: os.stat_result) -> bool:

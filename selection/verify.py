@@ -60,7 +60,12 @@ def verify_files(
     """
     input_path, output_path = os.fspath(input), os.fspath(output)
     articles = skipped = 0
-    with Source(input_path) as left, Source(output_path) as right:
+    with (
+        Source(input_path) as left,
+        Source(output_path) as right,
+        left.unchanging(),
+        right.unchanging(),
+    ):
         try:
             for ours, theirs in _aligned(scan(left, input_path), scan(right, output_path)):
                 if isinstance(ours, Gap) and isinstance(theirs, Gap):
@@ -80,8 +85,6 @@ def verify_files(
             difference.path = output_path
             difference.line, difference.column = line_and_column(right, difference.byte or 0)
             raise
-        left.check_unchanged()
-        right.check_unchanged()
     return Verification(input_path, output_path, articles, skipped)
 
 

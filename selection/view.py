@@ -15,6 +15,10 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 #: The longest number that is read; a longer one is an error, so that memory stays bounded.
 LONGEST_NUMBER = 1 << 20
 
+# yajl takes them for white space, RFC 8259 does not. They are wrong inside a string, too.
+_NOT_WHITE_SPACE = (b"\x0b", b"\x0c")
+_WRONG_EVERYWHERE = b"\x01"
+
 _LONGEST_ESCAPE = len(rb"\ud83d\ude00")
 
 # All whole escapes and what is between them. A high surrogate is whole when it is clear
@@ -23,7 +27,7 @@ _WHOLE_ESCAPES = re.compile(
     rb"(?:[^\\]++"
     rb"|\\[^u]"
     rb"|\\u(?![dD][89abAB]).{4}"
-    rb"|\\u[dD][89abAB]..(?:\\u.{4}|(?=[^\\]|\\[^u]))"
+    rb"|\\u[dD][89abAB]..(?:\\u[dD][c-fC-F]..|(?=[^\\]|\\[^u]|\\u(?![dD][c-fC-F])..))"
     rb")*+",
     re.DOTALL,
 )
@@ -38,8 +42,8 @@ _LONE_SURROGATE = re.compile(
 _REPLACEMENT = rb"\ufffd"
 
 _REST_OF_STRING = re.compile(rb'(?:[^"\\]++|\\.)*+("?)', re.DOTALL)
-_STRING_OR_NUMBER = re.compile(
-    rb'"(?:[^"\\]++|\\.)*+(?P<closed>"?)|(?P<number>-?[0-9][0-9.eE+-]*+)', re.DOTALL
+_STRING_OR_WORD = re.compile(
+    rb'"(?:[^"\\]++|\\.)*+(?P<closed>"?)|(?P<word>[-+.0-9A-Za-z]++)', re.DOTALL
 )
 _NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?")
 # Python turns up to 4,300 digits into an int; decimal takes exponents of up to 18 digits.
@@ -57,17 +61,25 @@ class View:
     Args:
         careful: also replace long numbers. That needs to know what is in a string, which
             costs time, so it is done only for documents that turn out to need it.
+
+    Attributes:
+        string_start: when careful, where the string begins that is open at the end of what
+            was taken; None if none is.
     """
 
     def __init__(self, careful: bool) -> None:
         self._careful = careful
-        self._in_string = False
+        self._taken = 0
+        self.string_start: int | None = None
 
     def take(self, buffer: bytes, final: bool) -> bytes:
         """The view of the longest beginning of ``buffer`` that can be judged by itself.
 
-        What is left over (less than an escape; a number when careful) must stand at the
-        beginning of the next buffer. Nothing is left over from the ``final`` one.
+        What is left over (less than an escape; a number or another word when careful) must
+        stand at the beginning of the next buffer. Nothing is left over from the ``final`` one.
+
+        Raises:
+            NumberTooLongError: what is left over is longer than any number may be.
         """
         view = buffer
         if not final and b"\\" in buffer[-_LONGEST_ESCAPE:]:
@@ -75,24 +87,34 @@ class View:
             view = buffer[: whole.end() if whole else 0]
         if b"\\ud" in view or b"\\uD" in view:
             view = _LONE_SURROGATE.sub(lambda m: _REPLACEMENT if m[1] else m[0], view)
-        return self._shorten_numbers(view, final) if self._careful else view
+        for byte in _NOT_WHITE_SPACE:
+            if byte in view:
+                view = view.replace(byte, _WRONG_EVERYWHERE)
+        if self._taken == 0 and view.startswith(BYTE_ORDER_MARK):
+            view = view.replace(BYTE_ORDER_MARK, b"   ", 1)
+        if self._careful:
+            view = self._shorten_numbers(view, final)
+        self._taken += len(view)
+        return view
 
     def _shorten_numbers(self, view: bytes, final: bool) -> bytes:
         parts: list[bytes] = []
         done = position = 0
-        if self._in_string and (rest := _REST_OF_STRING.match(view)):
+        if self.string_start is not None and (rest := _REST_OF_STRING.match(view)):
             position = rest.end()
-            self._in_string = not rest[1]
-        for match in _STRING_OR_NUMBER.finditer(view, position):
-            number = match["number"]
-            if number is None:
-                self._in_string = not match["closed"]
+            if rest[1]:
+                self.string_start = None
+        for match in _STRING_OR_WORD.finditer(view, position):
+            word = match["word"]
+            if word is None:
+                if not match["closed"]:
+                    self.string_start = self._taken + match.start()
             elif match.end() == len(view) and not final:
-                if len(number) > LONGEST_NUMBER:
+                if len(word) > LONGEST_NUMBER:
                     raise NumberTooLongError
                 view = view[: match.start()]
-            elif _is_unsafe(number) and _NUMBER.fullmatch(number):
-                parts += view[done : match.start()], b"0".ljust(len(number))
+            elif _is_unsafe(word) and _NUMBER.fullmatch(word):
+                parts += view[done : match.start()], b"0".ljust(len(word))
                 done = match.end()
         return b"".join([*parts, view[done:]])
 

@@ -1,0 +1,461 @@
+"""What is wrong with a file is said by class and by exact place, and nothing is written."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from selection import SelectionError, errors, select_file
+from selection.errors import (
+    ArticlesMissingError,
+    ArticlesNotListError,
+    DataError,
+    EmptyFileError,
+    EncodingError,
+    InvalidJsonError,
+    NotANumberError,
+    RootNotObjectError,
+)
+
+PICKS = {"newspaper4k", "readability", "trafilatura"}
+
+
+def error_of(tmp_path: Path, data: bytes) -> DataError:
+    """The error that a file with these bytes ends with; there is no output then."""
+    path = tmp_path / "batch.json"
+    path.write_bytes(data)
+    with pytest.raises(DataError) as caught:
+        select_file(path)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["batch.json"]
+    assert path.read_bytes() == data
+    assert caught.value.path == str(path)
+    assert str(path) in str(caught.value)
+    return caught.value
+
+
+def place(error: DataError) -> tuple[int | None, int | None, int | None, int | None]:
+    return error.byte, error.line, error.column, error.article
+
+
+# --------------------------------------------------------------- a value in an article
+
+# The wrong value is always at byte 62, in line 4 at column 22, in article 0:
+#   line 1    2 bytes: {\n
+#   line 2   19 bytes: two spaces, "título" of 9, colon, space, "ñ" of 4, comma, \n
+#   line 3   16 bytes: two spaces, "articles" of 10, colon, space, [, \n
+#   line 4   25 bytes before it, 21 characters: é has two bytes and the emoji four
+BEFORE = '{\n  "título": "ñ",\n  "articles": [\n    {"a": "é😀", "b": '.encode()
+AFTER = b"},\n    {}\n  ]\n}\n"
+
+
+def test_the_file_around_the_wrong_value_is_right(tmp_path: Path) -> None:
+    path = tmp_path / "batch.json"
+    path.write_bytes(BEFORE + b"1" + AFTER)
+    assert select_file(path).articles == 2
+    assert len(BEFORE) == 62
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "offset"),
+    [
+        # The offset is that of the first byte with which it cannot be JSON any more.
+        pytest.param(b"NaN", NotANumberError, 0, id="NaN"),
+        pytest.param(b"-NaN", NotANumberError, 0, id="-NaN"),
+        pytest.param(b"Infinity", NotANumberError, 0, id="Infinity"),
+        pytest.param(b"-Infinity", NotANumberError, 0, id="-Infinity"),
+        pytest.param(b"nan", InvalidJsonError, 1, id="nan"),
+        pytest.param(b"None", InvalidJsonError, 0, id="None"),
+        pytest.param(b"True", InvalidJsonError, 0, id="True"),
+        pytest.param(b"tru", InvalidJsonError, 3, id="half a literal"),
+        pytest.param(b"undefined", InvalidJsonError, 0, id="undefined"),
+        pytest.param(b"'x'", InvalidJsonError, 0, id="single quotes"),
+        pytest.param(b"01", InvalidJsonError, 1, id="leading zero"),
+        pytest.param(b"+1", InvalidJsonError, 0, id="plus sign"),
+        pytest.param(b".5", InvalidJsonError, 0, id="no digit before the point"),
+        pytest.param(b"1.", InvalidJsonError, 2, id="no digit after the point"),
+        pytest.param(b"1e", InvalidJsonError, 2, id="no digit in the exponent"),
+        pytest.param(b"-", InvalidJsonError, 1, id="no digit after the minus"),
+        pytest.param(b"0x1F", InvalidJsonError, 1, id="hexadecimal"),
+        pytest.param(b"1_000", InvalidJsonError, 1, id="underscore in a number"),
+        pytest.param(b"9" * 5000 + b"x", InvalidJsonError, 5000, id="letter in a long number"),
+        pytest.param(b"--" + b"9" * 5000, InvalidJsonError, 1, id="two signs, long number"),
+        pytest.param(
+            b"[" + b"9" * 5000 + b",--" + b"9" * 5000 + b"]",
+            InvalidJsonError,
+            5003,
+            id="two signs, two long numbers",
+        ),
+        pytest.param(b"9" * 5000 + b".}", InvalidJsonError, 5001, id="long number cut off"),
+        pytest.param(b"[" + b"9" * 5000 + b", NaN", NotANumberError, 5003, id="after a long one"),
+        pytest.param(b'"\\x41"', InvalidJsonError, 2, id="unknown escape"),
+        pytest.param(b'"\\u12g4"', InvalidJsonError, 5, id="escape that is not hexadecimal"),
+        pytest.param(b'"\\ud83d\\u1"', InvalidJsonError, 10, id="half an escape"),
+        pytest.param(b'"a\nb"', InvalidJsonError, 2, id="line break in a string"),
+        pytest.param(b'"a\tb"', InvalidJsonError, 2, id="tab in a string"),
+        pytest.param(b'"a\0b"', InvalidJsonError, 2, id="NUL in a string"),
+        pytest.param(b"[1,]", InvalidJsonError, 3, id="comma at the end of a list"),
+        pytest.param(b'{"a": 1,}', InvalidJsonError, 8, id="comma at the end of an object"),
+        pytest.param(b"[1 2]", InvalidJsonError, 3, id="no comma"),
+        pytest.param(b'{"a" 1}', InvalidJsonError, 5, id="no colon"),
+        pytest.param(b"{1: 2}", InvalidJsonError, 1, id="number as a key"),
+        pytest.param(b"[1}", InvalidJsonError, 2, id="wrong bracket"),
+        pytest.param(b"/* c */ 1", InvalidJsonError, 0, id="comment"),
+        pytest.param(b"", InvalidJsonError, 0, id="no value"),
+        pytest.param(b"\x0b1", InvalidJsonError, 0, id="vertical tab"),
+        pytest.param(b"1\x0c", InvalidJsonError, 1, id="form feed"),
+        pytest.param(b"\xc2\xa01", InvalidJsonError, 0, id="no-break space"),
+        pytest.param(b'"\xe9t\xe9"', EncodingError, 1, id="Latin-1"),
+        pytest.param(b'"ab\xff"', EncodingError, 3, id="0xff"),
+        pytest.param(b'"\xc3("', EncodingError, 1, id="half a character"),
+        pytest.param(b'"\xf0\x9f\x98"', EncodingError, 1, id="three quarters of a character"),
+        pytest.param(b'"\xed\xa0\xbd"', EncodingError, 1, id="a surrogate in UTF-8"),
+        pytest.param(b'"\xc0\xaf"', EncodingError, 1, id="an overlong character"),
+        pytest.param(b'"\xf4\x90\x80\x80"', EncodingError, 1, id="beyond Unicode"),
+        pytest.param(b'{"\xe9": 1}', EncodingError, 2, id="Latin-1 in a key"),
+    ],
+)
+def test_a_wrong_value(tmp_path: Path, value: bytes, kind: type[DataError], offset: int) -> None:
+    error = error_of(tmp_path, BEFORE + value + AFTER)
+    assert type(error) is kind
+    # A line break in the value is at the end of its line, so all are in line 4. What is
+    # before the wrong byte is ASCII in every value, so a byte is a column.
+    assert place(error) == (62 + offset, 4, 22 + offset, 0)
+    assert f"batch.json, article 0: line 4 column {22 + offset}" in str(error).replace(
+        ", line", ": line"
+    )
+
+
+@pytest.mark.parametrize("name", ["NaN", "Infinity", "-Infinity"])
+def test_a_number_that_is_none_is_named(tmp_path: Path, name: str) -> None:
+    assert name in error_of(tmp_path, BEFORE + name.encode() + AFTER).message.split()
+
+
+def test_the_article_is_counted_with_the_items_that_are_none(tmp_path: Path) -> None:
+    # {"articles": [ is 14 bytes; then 1, at 14, {}, at 17, [{}], at 21, and the { at 27.
+    error = error_of(tmp_path, b'{"articles": [1, {}, [{}], {"a": x}]}')
+    assert place(error) == (33, 1, 34, 3)
+
+
+@pytest.mark.parametrize(
+    ("data", "byte"),
+    [
+        pytest.param(b'{"x": y, "articles": [{}]}', 6, id="before the list"),
+        pytest.param(b'{"articles": [{} {}]}', 17, id="between two articles"),
+        pytest.param(b'{"articles": [{}], "x": y}', 24, id="behind the list"),
+        pytest.param(b'{"articles": [[NaN]]}', 15, id="in an item that is no object"),
+    ],
+)
+def test_a_place_outside_every_article(tmp_path: Path, data: bytes, byte: int) -> None:
+    assert place(error_of(tmp_path, data)) == (byte, 1, byte + 1, None)
+
+
+def test_a_place_behind_a_whole_read(tmp_path: Path) -> None:
+    # 600,000 bytes of two lines and more than two reads, then the fault at the third column.
+    start = b'{"articles": [{"a": "' + b"x" * 599_976 + b'",\n'
+    assert len(start) == 600_000
+    error = error_of(tmp_path, start + b'  b"}]}')
+    assert place(error) == (600_002, 2, 3, 0)
+
+
+# --------------------------------------------------------------------- the whole file
+
+
+def test_an_empty_file(tmp_path: Path) -> None:
+    error = error_of(tmp_path, b"")
+    assert type(error) is EmptyFileError
+    assert place(error) == (0, 1, 1, None)
+
+
+@pytest.mark.parametrize("data", [b" ", b"\n\n", b"\xef\xbb\xbf"], ids=["space", "lines", "BOM"])
+def test_a_file_of_nothing(tmp_path: Path, data: bytes) -> None:
+    error = error_of(tmp_path, data)
+    assert type(error) is InvalidJsonError
+    assert error.byte == len(data)
+
+
+# A character of two bytes, so that not only the mark, if any, is no UTF-8.
+TEXT = '{"é": 1, "articles": []}'
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(TEXT.encode("utf-16-le"), id="UTF-16 LE"),
+        pytest.param(TEXT.encode("utf-16-be"), id="UTF-16 BE"),
+        pytest.param(b"\xff\xfe" + TEXT.encode("utf-16-le"), id="UTF-16 LE with its mark"),
+        pytest.param(b"\xfe\xff" + TEXT.encode("utf-16-be"), id="UTF-16 BE with its mark"),
+        pytest.param(TEXT.encode("utf-32-le"), id="UTF-32 LE"),
+        pytest.param(TEXT.encode("utf-32-be"), id="UTF-32 BE"),
+        pytest.param(b"\xff\xfe\0\0" + TEXT.encode("utf-32-le"), id="UTF-32 LE with its mark"),
+        pytest.param(b"\0\0\xfe\xff" + TEXT.encode("utf-32-be"), id="UTF-32 BE with its mark"),
+    ],
+)
+def test_another_encoding(tmp_path: Path, data: bytes) -> None:
+    error = error_of(tmp_path, data)
+    assert type(error) is EncodingError
+    assert place(error) == (0, 1, 1, None)
+    assert "UTF-16" in error.message
+
+
+def test_a_file_that_is_cut_off(tmp_path: Path) -> None:
+    error = error_of(tmp_path, BEFORE)
+    assert type(error) is InvalidJsonError
+    assert place(error) == (62, 4, 22, 0)
+    assert "ends in the middle" in error.message
+
+
+@pytest.mark.parametrize(
+    ("garbage", "byte"),
+    [
+        *((b"x", 16), (b" x", 17), (b"\n{}", 17), (b"}", 16), (b",", 16), (b"5", 16), (b"-", 16)),
+        *((b"\0", 16), (b"\x1a", 16), (b'"', 16), (b'"a}', 16), (b' "\\', 17), (b"tru", 16)),
+    ],
+)
+def test_something_behind_the_root(tmp_path: Path, garbage: bytes, byte: int) -> None:
+    error = error_of(tmp_path, b'{"articles": []}' + garbage)
+    assert type(error) is InvalidJsonError
+    assert (error.byte, error.article) == (byte, None)
+
+
+@pytest.mark.parametrize(
+    "root", [b"[]", b'[{"articles": []}]', b'"articles"', b"5", b"-1.5", b"null", b"true"]
+)
+@pytest.mark.parametrize(
+    ("before", "at"),
+    [(b"", (0, 1, 1, None)), (b"\n ", (2, 2, 2, None)), (b"\xef\xbb\xbf\n", (4, 2, 1, None))],
+    ids=["at once", "in line 2", "behind a BOM"],
+)
+def test_a_root_that_is_no_object(
+    tmp_path: Path, root: bytes, before: bytes, at: tuple[int, int, int, None]
+) -> None:
+    error = error_of(tmp_path, before + root)
+    assert type(error) is RootNotObjectError
+    assert place(error) == at
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"{}",
+        b'{"Articles": []}',
+        b'{"x": {"articles": []}}',
+        b'{"articles.item": []}',
+        b'{"x": "articles", "y": [[]]}',
+    ],
+)
+def test_no_articles(tmp_path: Path, data: bytes) -> None:
+    # It is missing as soon as the file ends without it, so the place is the end.
+    error = error_of(tmp_path, data)
+    assert type(error) is ArticlesMissingError
+    assert place(error) == (len(data), 1, len(data) + 1, None)
+
+
+@pytest.mark.parametrize("value", [b"{}", b'{"a": []}', b"null", b'"[]"', b"5", b"1e400", b"false"])
+@pytest.mark.parametrize(
+    ("before", "at"),
+    [
+        pytest.param(b'{"articles": ', (13, 1, 14, None), id="the only one"),
+        pytest.param(b'{"x":[],\n"articles":\t', (21, 2, 13, None), id="in line 2"),
+        pytest.param(b'{"articles":[{}],"articles":', (28, 1, 29, None), id="the second one"),
+    ],
+)
+def test_articles_that_is_no_list(
+    tmp_path: Path, value: bytes, before: bytes, at: tuple[int, int, int, None]
+) -> None:
+    error = error_of(tmp_path, before + value + b"}")
+    assert type(error) is ArticlesNotListError
+    assert place(error) == at
+
+
+def test_the_first_of_two_faults_is_told(tmp_path: Path) -> None:
+    assert type(error_of(tmp_path, b'{"articles": 5, "x": "\xff"}')) is ArticlesNotListError
+    assert type(error_of(tmp_path, b'{"articles": {}, "x": NaN}')) is ArticlesNotListError
+    assert type(error_of(tmp_path, b'"root" "\xff"')) is RootNotObjectError
+    assert type(error_of(tmp_path, b'{"x": NaN, "articles": 5}')) is NotANumberError
+
+
+# ------------------------------------------------------- the classes as other programs see
+
+
+def all_kinds(kind: type[SelectionError] = SelectionError) -> Iterator[type[SelectionError]]:
+    yield kind
+    for narrower in kind.__subclasses__():
+        yield from all_kinds(narrower)
+
+
+@pytest.mark.parametrize("kind", list(all_kinds()))
+def test_an_error_survives_pickling(kind: type[SelectionError]) -> None:
+    error = kind("café", path="a/b.json", byte=5, line=2, column=3, article=1)
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        copy = pickle.loads(pickle.dumps(error, protocol))
+        assert type(copy) is kind
+        assert copy.place() == {
+            "path": "a/b.json",
+            "byte": 5,
+            "line": 2,
+            "column": 3,
+            "article": 1,
+        }
+        assert (copy.message, str(copy)) == ("café", str(error))
+        assert copy.args == error.args
+
+
+@pytest.mark.parametrize("kind", list(all_kinds()))
+def test_an_error_without_a_place_survives_pickling(kind: type[SelectionError]) -> None:
+    copy = pickle.loads(pickle.dumps(kind("what")))
+    assert (type(copy), str(copy), set(copy.place().values())) == (kind, "what", {None})
+
+
+EXIT_CODES = {
+    "SelectionError": 70,
+    "DataError": 65,
+    "InputError": 66,
+    "OutputError": 73,
+    "TransferError": 74,
+}
+RETRYABLE = {
+    "InputMissingError",
+    "OutputFolderMissingError",
+    "TransferError",
+    "ReadError",
+    "WriteError",
+    "InputChangedError",
+}
+
+
+def test_each_family_has_its_exit_code_and_only_passing_faults_are_retried() -> None:
+    for kind in all_kinds():
+        family = next(c.__name__ for c in kind.__mro__ if c.__name__ in EXIT_CODES)
+        assert kind.exit_code == EXIT_CODES[family], kind
+        assert kind.retryable == (kind.__name__ in RETRYABLE), kind
+    assert {kind.__name__ for kind in all_kinds()} >= RETRYABLE
+
+
+def test_an_error_as_text() -> None:
+    def text(**place: Any) -> str:
+        return str(errors.DataError("what", **place))
+
+    assert text() == "what"
+    assert text(path="f.json") == "f.json: what"
+    assert text(path="f.json", byte=7) == "f.json, byte 7: what"
+    assert text(path="f.json", byte=7, line=1, column=8, article=0) == (
+        "f.json, article 0, line 1 column 8 (byte 7): what"
+    )
+    assert text(article=3) == "article 3: what"
+
+
+def test_an_error_as_data() -> None:
+    assert EncodingError("what", path="f.json", byte=7, line=1, column=8).as_dict() == {
+        "type": "EncodingError",
+        "message": "what",
+        "path": "f.json",
+        "byte": 7,
+        "line": 1,
+        "column": 8,
+        "article": None,
+    }
+
+
+# -------------------------------------------------------------- a valid file with a dent
+
+# Something of every kind: escapes, a character of two bytes, numbers, literals, nesting.
+VALID = (
+    '{"n":[-1.5e3,{"x":true}],"articles":[{"newspaper4k":{"text":"a\\u00e9\\n"}, "id":null},'
+    '7,{"\u00e9":{}}]}'
+).encode()
+
+
+class Members(tuple[tuple[str, Any], ...]):
+    """An object as ``json`` read it, with all its members in order, repeated ones too."""
+
+
+def judged(data: bytes) -> Any:
+    """What ``json`` makes of a batch; ValueError if it is none. The judge of validity."""
+
+    def refuse(constant: str) -> Any:
+        raise ValueError(constant)
+
+    root = json.loads(data.decode("utf-8"), object_pairs_hook=Members, parse_constant=refuse)
+    if not isinstance(root, Members):
+        raise ValueError("root")
+    lists = [value for key, value in root if key == "articles"]
+    if not lists or not all(isinstance(value, list) for value in lists):
+        raise ValueError("articles")
+    return root
+
+
+def without_picks(root: Any) -> Any:
+    """The same without the last member of every article, which must be a right pick."""
+    return Members(
+        (key, [without_pick(item) for item in value] if key == "articles" else value)
+        for key, value in root
+    )
+
+
+def without_pick(item: Any) -> Any:
+    if not isinstance(item, Members):
+        return item
+    key, value = item[-1]
+    assert key == "selected_extractor"
+    assert value in PICKS
+    return Members(item[:-1])
+
+
+def disagreement(tmp_path: Path, data: bytes) -> str | None:
+    """What is wrong with what becomes of a file, if anything is."""
+    path, output = tmp_path / "batch.json", tmp_path / "batch_selected.json"
+    path.write_bytes(data)
+    try:
+        right = judged(data)
+    except ValueError as error:
+        right = error
+    try:
+        select_file(path)
+    except DataError as error:
+        entries = {entry.name for entry in tmp_path.iterdir()}
+        if entries != {"batch.json"}:
+            return f"left {entries}"
+        return None if isinstance(right, ValueError) else f"refused: {error}"
+    found = output.read_bytes()
+    output.unlink()
+    if isinstance(right, ValueError):
+        return f"accepted, though {right}"
+    return None if without_picks(judged(found)) == right else f"became {found!r}"
+
+
+def test_every_beginning_of_a_valid_file(tmp_path: Path) -> None:
+    found = {
+        length: wrong
+        for length in range(len(VALID) + 1)
+        if (wrong := disagreement(tmp_path, VALID[:length]))
+    }
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    "byte",
+    [
+        pytest.param(byte, id="nothing" if not byte else f"0x{byte[0]:02x}")
+        for byte in (
+            *(b"", b"\x80", b"\xc3", b"\xe9", b"\xff"),
+            *(bytes([n]) for n in b'\0\t\n\x0b\x0c\r\x1f "+,-./019:AEN[\\]e{}\x7f'),
+        )
+    ],
+)
+def test_every_byte_of_a_valid_file_in_place_of_which_is(tmp_path: Path, byte: bytes) -> None:
+    # Either it is refused and leaves nothing, or `json` takes it too and finds all in it.
+    dents = [VALID[:n] + byte + VALID[n + 1 :] for n in range(len(VALID))]
+    found = [(dent, wrong) for dent in dents if (wrong := disagreement(tmp_path, dent))]
+    assert found == []
+
+
+@pytest.mark.parametrize("byte", [b"\0", b" ", b'"', b",", b"0", b"[", b"\\", b"}", b"\xff"])
+def test_one_byte_more_anywhere_in_a_valid_file(tmp_path: Path, byte: bytes) -> None:
+    dents = [VALID[:n] + byte + VALID[n:] for n in range(len(VALID) + 1)]
+    found = [(dent, wrong) for dent in dents if (wrong := disagreement(tmp_path, dent))]
+    assert found == []
