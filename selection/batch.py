@@ -12,9 +12,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from selection.atomic import AtomicFile
+from selection.document import Gap
 from selection.errors import OutputIsInputError
 from selection.rules import Extractor, Rule, select_article
-from selection.scan import Gap, scan
+from selection.scan import scan
 from selection.source import READ_SIZE, Source, require_utf8_name
 from selection.splice import splice
 

@@ -6,8 +6,8 @@ import json
 import re
 from collections.abc import Iterator
 
+from selection.document import MEMBER, Article
 from selection.rules import Extractor
-from selection.scan import MEMBER, Article
 
 _WHITE_SPACE = b" \t\r\n"
 

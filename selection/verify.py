@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from selection.document import MEMBER, Article, Gap, Part
 from selection.errors import DifferenceError
 from selection.rules import Extractor, select_article
-from selection.scan import MEMBER, Article, Gap, Part, scan
+from selection.scan import scan
 from selection.source import Source, line_and_column
 from selection.splice import members_end, pick_spans
 

@@ -11,8 +11,9 @@ from documents import Document
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from selection.document import Article, Gap, Part
 from selection.errors import DataError, InvalidJsonError
-from selection.scan import Article, Gap, Part, scan
+from selection.scan import scan
 
 ALL_AT_ONCE = 1 << 20
 
@@ -339,3 +340,16 @@ def test_a_broken_file_has_one_error_whatever_the_read_size(
         return None
 
     assert error_of(read_size) == error_of(ALL_AT_ONCE)
+
+
+@pytest.mark.parametrize("read_size", [1, 7, 30, 1 << 18])
+def test_skipped_items_are_counted_once_when_a_long_number_comes_late(read_size: int) -> None:
+    # The pass is begun again for the number; by then parts with skipped items were given.
+    data = b'{"articles": [1, "a", [2], {}, null, ' + b"9" * 5000 + b", true, {}, 7]}"
+    skipped = 0
+    raw = b""
+    for part in scan(io.BytesIO(data), "batch.json", read_size):
+        raw += part.raw
+        skipped += part.skipped if isinstance(part, Gap) else 0
+    assert raw == data
+    assert skipped == 7

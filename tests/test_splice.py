@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_scan import unhurried
 
+from selection.document import Article
 from selection.rules import Extractor, select_article
-from selection.scan import Article, scan
+from selection.scan import scan
 from selection.splice import splice
 
 
