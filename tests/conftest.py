@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from redis import Redis
@@ -47,11 +48,12 @@ class Server:
         self._process = subprocess.Popen(
             [server_program(), *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        self.client(Retry(ConstantBackoff(0.05), 200)).ping()
+        patience = Retry(ConstantBackoff(0.05), 200)
+        Redis(unix_socket_path=self.socket, retry=patience).ping()
 
-    def client(self, retry: Retry | None = None) -> Redis:
-        """A new connection."""
-        return Redis(unix_socket_path=self.socket, socket_timeout=None, retry=retry)
+    def client(self) -> Redis:
+        """A new connection, which waits as long as a command blocks."""
+        return Redis(unix_socket_path=self.socket, socket_timeout=None)
 
     def signal(self, number: signal.Signals) -> None:
         """Send the server a signal."""
@@ -154,7 +156,7 @@ class Events:
     def wait(self, enough: Callable[[list[dict[str, str]]], bool], seconds: float = 60) -> None:
         """Read until what was seen is enough."""
         while not enough(self.seen):
-            answer = self._connection.xread(
+            answer: Any = self._connection.xread(
                 {"selection:events": self._last}, block=round(seconds * 1000)
             )
             assert answer, f"nothing more in {seconds} s after {self.seen}"
@@ -167,6 +169,10 @@ class Events:
         """Read until that event of that job."""
         self.wait(lambda seen: _has(seen, job, event), seconds)
         return next(entry for entry in reversed(self.seen) if _is(entry, job, event))
+
+    def wait_for_start(self, job: str, number: int) -> None:
+        """Read until the job was started so many times."""
+        self.wait(lambda seen: sum(_is(entry, job, "started") for entry in seen) >= number)
 
     def of(self, job: str) -> list[str]:
         """The events of one job, in order."""

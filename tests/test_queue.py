@@ -17,7 +17,7 @@ import pytest
 from conftest import Events, Server, Workers, children, kill
 from redis import Redis
 from rq import Queue
-from rq.job import Job, JobStatus
+from rq.job import Job
 from rq.serializers import JSONSerializer
 from rq.webhook import Webhook
 
@@ -329,8 +329,7 @@ def test_a_killed_process_or_worker_at_any_moment_loses_nothing(
     randomness = random.Random(2)
     for whole_worker in (False, True, False, True, False):
         process = workers.start()
-        starts = events.of(job).count("started")
-        events.wait(lambda seen, n=starts: _count(seen, job, "started") > n)
+        events.wait_for_start(job, 1 + events.of(job).count("started"))
         # Somewhere in the run: after so many more looks at its progress.
         for _ in range(randomness.randrange(40)):
             client.hget(f"rq:job:{job}", "meta")
@@ -347,10 +346,6 @@ def test_a_killed_process_or_worker_at_any_moment_loses_nothing(
     assert sorted(os.listdir(tmp_path)) == ["long.json", "long_selected.json"]
 
 
-def _count(seen: list[dict[str, str]], job: str, event: str) -> int:
-    return sum(entry["job"] == job and entry["event"] == event for entry in seen)
-
-
 def test_a_batch_that_always_kills_its_process_fails_with_a_reason(
     tmp_path: Path, workers: Workers, client: Redis, events: Events
 ) -> None:
@@ -359,7 +354,7 @@ def test_a_batch_that_always_kills_its_process_fails_with_a_reason(
     job = enqueue(path, workers, client)
     process = workers.start()
     for run in range(1, 4):
-        events.wait(lambda seen, n=run: _count(seen, job, "started") == n)
+        events.wait_for_start(job, run)
         [horse] = [pid for pid in children(process.pid) if _runs_job(pid)]
         kill(horse)
     error = json.loads(events.wait_for(job, "failed")["error"])
@@ -506,7 +501,7 @@ def test_forged_jobs_are_refused_and_the_worker_lives_on(
     other = queue.enqueue("os.system", f"touch {proof}")
     callback = queue.enqueue(FUNCTION, str(path))
     client.hset(f"rq:job:{callback.id}", "success_callback_name", "os.system")
-    hook = Webhook("http://127.0.0.1:9/", JobStatus.FINISHED)
+    hook = Webhook("http://127.0.0.1:9/", "finished")
     webhook = queue.enqueue(FUNCTION, str(path), webhooks=[hook])
     strange = queue.enqueue(FUNCTION, str(path), {"not": "a path"})
     good = enqueue(path, workers, client)
