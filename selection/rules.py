@@ -126,7 +126,8 @@ def select_article(article: object) -> Decision:
     blocks = [_block(article, extractor) for extractor in Extractor]
     texts = [_text(block, extractor) for block, extractor in zip(blocks, Extractor)]
     packed = pack_texts(texts)
-    sets = [shingles(tokens) for tokens in packed]
+    by_text = {tokens: shingles(tokens) for tokens in set(packed)}
+    sets = [by_text[tokens] for tokens in packed]
     states = [_state(tokens, block.get(ERROR_FIELD)) for tokens, block in zip(packed, blocks)]
 
     wanted = State.USABLE if State.USABLE in states else State.DEGRADED

@@ -34,10 +34,21 @@ def shingles(packed: bytes) -> set[bytes]:
 
 
 def overlap(candidates: Sequence[set[bytes]]) -> Overlap:
-    """Count the consensus of two or three candidates without building it."""
+    """Count the consensus of two or three candidates without building it.
+
+    Args:
+        candidates: their shingles; candidates with the same text may share one set.
+    """
     if len(candidates) == 2:
         both = len(candidates[0] & candidates[1])
         return Overlap(both, (both, both))
+    for i, j, k in ((0, 1, 2), (0, 2, 1), (1, 2, 0)):
+        twin, other = candidates[i], candidates[k]
+        if twin is candidates[j]:
+            # Every shingle of twins is in the consensus, and the third can add none.
+            shared = [len(twin)] * 3
+            shared[k] = len(twin & other)
+            return Overlap(len(twin), tuple(shared))
     a, b, c = candidates
     ab, ac, bc = a & b, a & c, b & c
     in_all = len(ab & c)
