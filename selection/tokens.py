@@ -29,6 +29,14 @@ _MOST_REMEMBERED_WORDS = 1 << 16
 _MARKS = re.compile(r"(?:[^\w\x00-\x7f]|[\uff9e\uff9f]){32,}")
 
 
+class _Ids(dict[str, bytes]):
+    """The packed id of every token seen, given in order of appearance."""
+
+    def __missing__(self, token: str) -> bytes:
+        packed = self[token] = len(self).to_bytes(ID_BYTES, "little")
+        return packed
+
+
 class Vocabulary(dict[str, bytes]):
     """The packed tokens of every word seen, a word being what white space separates.
 
@@ -38,13 +46,10 @@ class Vocabulary(dict[str, bytes]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._ids: dict[str, int] = {}
+        self._ids = _Ids()
 
     def __missing__(self, word: str) -> bytes:
-        ids = self._ids
-        packed = b"".join(
-            [ids.setdefault(t, len(ids)).to_bytes(ID_BYTES, "little") for t in word_tokens(word)]
-        )
+        packed = b"".join(map(self._ids.__getitem__, word_tokens(word)))
         if len(word) <= _LONGEST_REMEMBERED_WORD:
             self[word] = packed
         return packed
