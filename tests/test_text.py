@@ -1,0 +1,483 @@
+"""From a text to its tokens (FR-007): by hand, and against the plain recipe on any text."""
+
+# ruff: noqa: RUF001 (characters that look like others are the matter here)
+
+from __future__ import annotations
+
+import sys
+import threading
+import unicodedata
+from random import Random
+
+import plain
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import selection.tokens
+from selection import State, select_article
+from selection.markup import visible_text
+from selection.tokens import Vocabulary, pack_texts, token_count, word_tokens
+
+
+def tokens(text: str) -> list[str]:
+    """The product's tokens of a text."""
+    return [token for word in visible_text(text).split() for token in word_tokens(word)]
+
+
+# ------------------------------------------------------------------------ mark-up by hand
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("Grêmio &amp; Inter", "Grêmio & Inter"),
+        ("caf&eacute;", "café"),
+        ("um&nbsp;dois", "um\xa0dois"),
+        ("&#65;&#x42;&#X43;", "ABC"),
+        ("&#00000000000065;", "A"),
+        # Without its semicolon, as browsers take it.
+        ("&copy 2026", "© 2026"),
+        ("&#8364", "€"),
+        # Not a reference.
+        ("a & b", "a & b"),
+        ("&naoexiste;", "&naoexiste;"),
+        # Decoded once: what comes out of it is text.
+        ("&amp;lt;b&amp;gt;", "&lt;b&gt;"),
+        ("&amp;amp;", "&amp;"),
+        # Decoded first: a tag, an image and a link in entities are ones.
+        ("um&lt;br&gt;dois", "um dois"),
+        ("&#33;&#91;foto&#93;&#40;a.jpg&#41;gol", " gol"),
+        ("&lsqb;gol&rsqb;(x)", "gol"),
+        # No character.
+        ("&#0;", "\ufffd"),
+        ("&#xD800;", "\ufffd"),
+        ("&#1114112;", "\ufffd"),
+        ("&#99999999;", "\ufffd"),
+    ],
+)
+def test_entities_are_decoded_once_and_first(text: str, right: str) -> None:
+    assert visible_text(text) == right
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("antes![foto do gol](gol.jpg)depois", "antes depois"),
+        ("![](gol.jpg)", " "),
+        ("![foto]()", " "),
+        ("! \n [foto](gol.jpg)", " "),
+        ("![foto\nem duas linhas](gol.jpg)", " "),
+        ('![foto](gol.jpg "O gol")', " "),
+        ("![um](a)![dois](b)", "  "),
+        # The first "]" ends the text, so that this is an image with "[" in its text.
+        ("![um ![dois](b)", " "),
+        # Nearly one.
+        ("![foto]", "![foto]"),
+        ("![foto] (a.jpg)", "![foto] (a.jpg)"),
+        ("![foto](a.jpg", "![foto](a.jpg"),
+        ("!foto](a.jpg)", "!foto](a.jpg)"),
+        ("![foto]x ![gol](a.jpg)", "![foto]x  "),
+    ],
+)
+def test_images_leave_a_space(text: str, right: str) -> None:
+    assert visible_text(text) == right
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("o [River Plate](https://example.org/river) venceu", "o River Plate venceu"),
+        ("[um](a)[dois](b)", "umdois"),
+        ("[um\ndois](a\nb)", "um\ndois"),
+        ('[um](a "título")', "um"),
+        # An address ends at its first ")".
+        ("[um](a(b)c)", "umc)"),
+        # The anchor begins at the first "[" and ends at the first "]".
+        ("[[a](b)", "[a"),
+        ("[[a]](b)", "[[a]](b)"),
+        ("[a] [b](c)", "[a] b"),
+        ("[a]x[b](c)", "[a]xb"),
+        # No link without an anchor or without an address.
+        ("[](x)", "[](x)"),
+        ("[a]()", "[a]()"),
+        ("[a]()[b](c)", "[a]()b"),
+        ("[](x)[b](c)", "[](x)b"),
+        ("[a]", "[a]"),
+        ("[a] (b)", "[a] (b)"),
+        ("[a](b", "[a](b"),
+        ("a](b)", "a](b)"),
+        ("[ ](b)", " "),
+        # An image inside a link goes first.
+        ("[![foto](a.jpg)](b)", " "),
+        ("[![foto](a.jpg) legenda](b)", "  legenda"),
+        ("[legenda ![foto](a.jpg)](b)", "legenda  "),
+    ],
+)
+def test_links_keep_their_anchor(text: str, right: str) -> None:
+    assert visible_text(text) == right
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("<p>um</p><p>dois</p>", " um  dois "),
+        ("um<br/>dois", "um dois"),
+        ('<a href="x">um</a>', " um "),
+        ("<p\nclass=x>um", " um"),
+        ("<!-- nota -->um", " um"),
+        ("<>", "<>"),
+        ("<<a>", " "),
+        ("<<>", " "),
+        ("<>>", "<>>"),
+        ("<a>>", " >"),
+        ("um < dois", "um < dois"),
+        ("1 < 2 e 3 > 2", "1   2"),
+        ("<b um", "<b um"),
+        ("<p>um<b dois", " um<b dois"),
+        ("um> dois", "um> dois"),
+        # A tag may be all there is of an anchor.
+        ("[<b>um</b>](x)", " um "),
+        # What stands in "<" and ">" is a tag, an address, too.
+        ("<https://example.org> um", "  um"),
+    ],
+)
+def test_tags_leave_a_space(text: str, right: str) -> None:
+    assert visible_text(text) == right
+
+
+# -------------------------------------------------------------------------- tokens by hand
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        pytest.param("O River venceu, 2 a 1!", ["o", "river", "venceu", "2", "a", "1"], id="plain"),
+        pytest.param("um\tdois\r\ntrês\u2003quatro\xa0cinco", "um dois três quatro cinco", id="ws"),
+        pytest.param("R$ 1.234,56 (50%)", "r 1 234 56 50", id="numbers"),
+        pytest.param("d'água pré-jogo", "d água pré jogo", id="apostrophe-hyphen"),
+        pytest.param("um_dois __três__", "um dois três", id="underscores"),
+        pytest.param("**gol** # título `x`", "gol título x", id="markdown"),
+        pytest.param("&amp;lt;", ["lt"], id="entity-decoded-once"),
+        pytest.param("[a]() [](x) [[c](d)", "a x c", id="brackets"),
+        # NFKC
+        pytest.param("ﬁm eﬀort", "fim effort", id="ligatures"),
+        pytest.param("ＦＩＦＡ　２０２６", "fifa 2026", id="fullwidth"),
+        pytest.param("cafe\u0301 A\u030arhus", "café århus", id="combining"),
+        pytest.param("m² ½ ① Ⅳ №5 1ª", "m2 1 2 1 iv no5 1a", id="compatibility"),
+        pytest.param("ｶﾞｰﾙ", ["ガール"], id="halfwidth-katakana"),
+        pytest.param("\u1112\u1161\u11ab", ["한"], id="hangul-jamo"),
+        # A mark that nothing composes with is no letter.
+        pytest.param("x\u0301y", "x y", id="lone-mark"),
+        # Lower case
+        pytest.param("ÁÇÃO Straße ΟΔΟΣ", "áção straße οδος", id="case"),
+        pytest.param("ΣΑΣ ΣΣ Σ", "σας σς σ", id="final-sigma"),
+        # Its lower case is "i" and a mark above, which is no letter.
+        pytest.param("İstanbul", "i stanbul", id="dotted-capital-i"),
+        # Other scripts
+        pytest.param("東京都、千代田区。", "東京都 千代田区", id="cjk"),
+        pytest.param("ریور پلیت ۲۰۲۶", "ریور پلیت ۲۰۲۶", id="persian"),
+        pytest.param("שלום, עולם", "שלום עולם", id="hebrew"),
+        pytest.param("\u202bשלום\u202c\u200fx", "שלום x", id="direction-marks"),
+        pytest.param("𝐆𝐨𝐥 𐐀", "gol 𐐨", id="astral"),
+        # Neither letters nor digits
+        pytest.param("gol⚽brasil 👨\u200d👩\u200d👧 fim", "gol brasil fim", id="emoji"),
+        pytest.param("co\u00adoperar a&shy;b", "co operar a b", id="soft-hyphen"),
+        pytest.param("a\u200bb\ufeffc", "a b c", id="zero-width"),
+        pytest.param("a\x00b\x1fc", "a b c", id="control"),
+        pytest.param("a\ud83db\udc00", "a b", id="lone-surrogates"),
+        pytest.param("", "", id="empty"),
+    ],
+)
+def test_tokens(text: str, right: str | list[str]) -> None:
+    assert tokens(text) == (right.split(" ") if isinstance(right, str) and right else [*right])
+
+
+def test_packed_texts_are_equal_exactly_where_the_tokens_are() -> None:
+    one, same, other, shorter, nothing = pack_texts(
+        ["Gol de <b>placa</b>", "gol, de placa!", "placa de gol", "gol de", "..."]
+    )
+    assert one == same
+    assert one != other
+    assert one.startswith(shorter)
+    assert list(map(token_count, (one, same, other, shorter, nothing))) == [3, 3, 3, 2, 0]
+
+
+# --------------------------------------------------------------------- all of Unicode
+
+
+def test_all_that_decomposes_into_marks_alone_is_put_in_order_beforehand() -> None:
+    # CPython takes quadratic time to put long runs of combining marks into order.
+    def is_marks_alone(char: str) -> bool:
+        decomposed = unicodedata.normalize("NFKD", char)
+        return all(unicodedata.combining(part) for part in decomposed)
+
+    marks = [char for char in map(chr, range(sys.maxunicode + 1)) if is_marks_alone(char)]
+    assert {"\u0301", "\u0344", "\u05b8", "\u3099", "\uff9e", "\uff9f", "\U0001d165"} <= {*marks}
+    missed = [char for char in marks if not selection.tokens._MARKS.fullmatch(char * 32)]
+    assert missed == []
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.randoms(use_true_random=False))
+def test_a_word_of_all_marks_in_any_order_has_the_plain_recipes_tokens(random: Random) -> None:
+    # Behind letters that compose with some of them.
+    marks = [char for char in map(chr, range(0x20000)) if unicodedata.combining(char)]
+    random.shuffle(marks)
+    word = "".join(["e", *marks, "a", *marks[:200], "ｶ", *marks[200:]])
+    assert tokens(word) == plain.tokens(word)
+
+
+def test_every_character_has_the_plain_recipes_tokens() -> None:
+    # In a word with a letter before it, a letter whose lower case looks around, and itself.
+    unassigned = {"Cn", "Co", "Cs"}
+    wrong = [
+        char
+        for char in map(chr, range(sys.maxunicode + 1))
+        if unicodedata.category(char) not in unassigned
+        and tokens(f"A{char}Σ{char}{char}") != plain.tokens(f"A{char}Σ{char}{char}")
+    ]
+    assert wrong == []
+
+
+# ---------------------------------------------------------------- against the plain recipe
+
+_HOSTILE = st.lists(
+    st.sampled_from([*"![]()<>", "](", "![", "[a](b)", "![a](b)", " ", "\n", "a", "bc", "é"]),
+    max_size=40,
+).map("".join)
+
+
+@settings(max_examples=1200, deadline=None)
+@given(_HOSTILE)
+def test_visible_text_is_what_the_research_notes_expressions_leave(text: str) -> None:
+    assert visible_text(text) == plain.visible_text(text)
+
+
+_ENTITY_PIECES = [
+    *(
+        "&",
+        "#",
+        "x",
+        "X",
+        ";",
+        "&#",
+        "&#x",
+        "amp",
+        "lt",
+        "gt",
+        "nbsp",
+        "lsqb",
+        "notit",
+        "&lt;b&gt;",
+    ),
+    *("0", "00000000", "65", "128", "d800", "9999999", "99999999", "1114111", " ", "a"),
+]
+_ENTITIES = st.lists(st.sampled_from(_ENTITY_PIECES), max_size=14).map("".join)
+
+
+@settings(max_examples=600, deadline=None)
+@given(_ENTITIES)
+def test_entities_are_what_the_research_notes_recipe_makes_of_them(text: str) -> None:
+    assert visible_text(text) == plain.visible_text(text)
+
+
+_PIECES = [
+    st.text(max_size=12),
+    _HOSTILE,
+    _ENTITIES,
+    st.text("aeZΣσİſßﬁǅ_", max_size=10),
+    st.text("\u0300\u0301\u0327\u0344\u0345\u05b8\u0338\u20d0\U0001d165", max_size=12),
+    st.text("ｶﾊﾞﾟﾞ\uff9e\uff9f\u3099\u309aは", max_size=12),
+    st.text("\u1100\u1161\u11a8\u1112\u11ab가각ﾡￂ", max_size=12),
+    st.text("東京都。、々〆ㇰ", max_size=10),
+    st.text("العربية\u064b\u0651ﷺﻻ٣\u0640", max_size=10),
+    st.text("שלוםשּׁ\u05b8\u05c1\u200f", max_size=10),
+    st.text("\ud800\udbff\udc00\udfff_ \u00ad\u200d", max_size=8),
+    st.text("\x1c\x1f\x85\xa0\u2003\u3000\u2028 \t\n\u200b", max_size=8),
+    # Runs of marks up to 200, in and out of order.
+    st.builds(
+        lambda marks, times: "a" + (marks * 200)[:times],
+        st.text("\u0301\u0327\u05b8\u0344\uff9e\u3099\u0f73\U0001d165⚽", min_size=1, max_size=6),
+        st.integers(25, 200),
+    ),
+]
+_TEXTS = st.lists(st.one_of(_PIECES), max_size=6).map("".join)
+
+
+@settings(max_examples=1000, deadline=None)
+@given(_TEXTS)
+def test_tokens_are_the_plain_recipes_tokens(text: str) -> None:
+    assert tokens(text) == plain.tokens(text)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(_TEXTS, min_size=1, max_size=4))
+def test_packed_texts_have_one_number_for_each_token_of_the_plain_recipe(texts: list[str]) -> None:
+    packed = pack_texts(texts)
+    size = selection.tokens.ID_BYTES
+    numbers = [[ids[i : i + size] for i in range(0, len(ids), size)] for ids in packed]
+    right = [plain.tokens(text) for text in texts]
+    assert list(map(len, numbers)) == list(map(len, right))
+    assert list(map(token_count, packed)) == list(map(len, right))
+    # One number a token and one token a number, over all the texts.
+    pairs = {pair for ids, its in zip(numbers, right) for pair in zip(ids, its)}
+    assert len(pairs) == len({number for number, _ in pairs}) == len({token for _, token in pairs})
+
+
+# ------------------------------------------------------------------------ the vocabulary
+
+
+def test_a_vocabulary_forgets_between_articles_when_there_is_too_much(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(selection.tokens, "_MOST_REMEMBERED_WORDS", 3)
+    vocabulary = Vocabulary()
+    vocabulary.pack("um dois três")
+    vocabulary.trim()
+    assert set(vocabulary) == {"um", "dois", "três"}
+    vocabulary.pack("quatro")
+    vocabulary.trim()
+    assert not vocabulary
+
+
+def test_a_vocabulary_of_few_words_with_many_tokens_is_trimmed_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(selection.tokens, "_MOST_REMEMBERED_WORDS", 3)
+    vocabulary = Vocabulary()
+    before = vocabulary.pack("a-b-c-d e")
+    vocabulary.trim()
+    # The first id is given again, to another token.
+    assert vocabulary.pack("x") == before[: selection.tokens.ID_BYTES]
+
+
+def test_a_vocabulary_does_not_remember_long_words() -> None:
+    vocabulary = Vocabulary()
+    vocabulary.pack("a" * 32 + " " + "b" * 33)
+    assert set(vocabulary) == {"a" * 32}
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.lists(_TEXTS, min_size=3, max_size=3), min_size=1, max_size=5))
+def test_trimming_and_forgetting_change_no_decision(batch: list[list[str]]) -> None:
+    articles = [
+        {
+            "newspaper4k": {"text": f"{a} o gol de placa do River {b}"},
+            "readability": {"cleaned_text": f"{b} o gol de placa do River"},
+            "trafilatura": {"text": f"{c} o gol de placa do River {a}"},
+        }
+        for a, b, c in batch
+    ]
+    right = [select_article(article) for article in articles]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(selection.tokens, "_MOST_REMEMBERED_WORDS", 2)
+        patch.setattr(selection.tokens, "_LONGEST_REMEMBERED_WORD", 3)
+        assert [select_article(article) for article in articles] == right
+    assert [select_article(article) for article in articles] == right
+
+
+def test_threads_do_not_disturb_each_others_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    # With one vocabulary for all, one thread's trimming would change another's ids half way.
+    monkeypatch.setattr(selection.tokens, "_MOST_REMEMBERED_WORDS", 2)
+    wrong: list[str] = []
+
+    def work(prefix: str) -> None:
+        for number in range(300):
+            texts = [f"{prefix}{number} um dois", f"um {prefix}{number} dois", "dois um"]
+            a, b, c = pack_texts(texts)
+            x, one, two = (a[i : i + 4] for i in (0, 4, 8))
+            if (b, c) != (one + x + two, two + one):
+                wrong.append(f"{prefix}{number}")
+
+    threads = [threading.Thread(target=work, args=(prefix,)) for prefix in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+# ------------------------------------------------- what the plain recipe cannot be given
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("&#" + "9" * 5000 + ";", "\ufffd"),
+        ("&#" + "9" * 5000, "\ufffd"),
+        ("&#" + "0" * 5000 + "65;", "A"),
+        ("&#" + "0" * 5000 + ";", "\ufffd"),
+        ("&#x" + "f" * 5000 + ";", "\ufffd"),
+    ],
+    ids=["nines", "nines-without-end", "zeros-and-65", "zeros", "hexadecimal"],
+)
+def test_a_reference_of_thousands_of_digits_is_decoded(text: str, right: str) -> None:
+    assert visible_text(f"gol {text} fim") == f"gol {right} fim"
+
+
+def test_a_reference_of_thousands_of_digits_stops_no_article() -> None:
+    decision = select_article({"trafilatura": {"text": "gol &#" + "9" * 5000 + "; fim"}})
+    # U+FFFD is no letter.
+    assert decision.candidates[2].tokens == 2
+    assert decision.extractor == "trafilatura"
+
+
+MEGABYTE = 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        pytest.param("<" * MEGABYTE, "<" * MEGABYTE, id="open-tags"),
+        pytest.param("<" * MEGABYTE + ">", " ", id="open-tags-one-closed"),
+        pytest.param(">" + "<" * MEGABYTE, ">" + "<" * MEGABYTE, id="open-tags-behind-a-close"),
+        pytest.param("<>" * (MEGABYTE // 2), "<>" * (MEGABYTE // 2), id="empty-tags"),
+        pytest.param("[" * MEGABYTE, "[" * MEGABYTE, id="brackets"),
+        pytest.param("[" * MEGABYTE + "](", "[" * MEGABYTE + "](", id="brackets-one-closed"),
+        pytest.param("[" * MEGABYTE + "](x)", "[" * (MEGABYTE - 1), id="brackets-one-link"),
+        pytest.param("![" * (MEGABYTE // 2), "![" * (MEGABYTE // 2), id="images"),
+        pytest.param(
+            "![" * (MEGABYTE // 2) + "](", "![" * (MEGABYTE // 2) + "](", id="images-one-closed"
+        ),
+        pytest.param("![" * (MEGABYTE // 2) + "](x)", " ", id="images-one-whole"),
+        pytest.param("[a](" * (MEGABYTE // 4), "[a](" * (MEGABYTE // 4), id="open-addresses"),
+        pytest.param("![a](" * (MEGABYTE // 5), "![a](" * (MEGABYTE // 5), id="open-sources"),
+        pytest.param("[a]()" * (MEGABYTE // 5), "[a]()" * (MEGABYTE // 5), id="no-addresses"),
+        pytest.param("[a](b)" * (MEGABYTE // 6), "a" * (MEGABYTE // 6), id="links"),
+        pytest.param(
+            "!" + " " * MEGABYTE + "[a](b", "!" + " " * MEGABYTE + "[a](b", id="a-wide-gap"
+        ),
+        pytest.param("! " * (MEGABYTE // 2) + "](", "! " * (MEGABYTE // 2) + "](", id="bangs"),
+        pytest.param("&" * MEGABYTE, "&" * MEGABYTE, id="ampersands"),
+        pytest.param("&#" * (MEGABYTE // 2), "&#" * (MEGABYTE // 2), id="references"),
+    ],
+)
+def test_a_hostile_megabyte_has_the_plain_recipes_result(text: str, right: str) -> None:
+    assert visible_text(text) == right
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        # The marks of one class stay in order and none is a letter; "a" composes with U+0301.
+        pytest.param("a" + "\u0301\u0327" * 250_000, ["á"], id="marks-out-of-order"),
+        pytest.param("a" + "\u0344" * 300_000, ["ä"], id="marks-that-decompose"),
+        pytest.param("ｶ" + "\uff9e" * 300_000, ["ガ"], id="halfwidth-voice-marks"),
+        pytest.param("\u0301" * 500_000 + "x", ["x"], id="marks-first"),
+        pytest.param("a" * MEGABYTE, ["a" * MEGABYTE], id="one-word"),
+        pytest.param("Σ" * 500_000, ["σ" * 499_999 + "ς"], id="sigmas"),
+        pytest.param("_" * MEGABYTE, [], id="underscores"),
+        pytest.param("x_" * 300_000, ["x"] * 300_000, id="one-word-of-many-tokens"),
+    ],
+)
+def test_a_hostile_word_has_the_plain_recipes_tokens(text: str, right: list[str]) -> None:
+    assert tokens(text) == right
+
+
+@pytest.mark.parametrize("unit", ["<", "[", "![", "](", "\u0301\u0327", "&", "_"])
+def test_an_article_of_a_hostile_megabyte_is_decided(unit: str) -> None:
+    text = unit * (MEGABYTE // len(unit))
+    decision = select_article({"newspaper4k": {"text": text}, "trafilatura": {"text": "gol"}})
+    assert decision.candidates[0].state is State.UNAVAILABLE
+    assert decision.extractor == "trafilatura"
