@@ -13,10 +13,10 @@ from typing import Any
 
 from selection.atomic import AtomicFile
 from selection.document import Gap
-from selection.errors import OutputIsInputError
+from selection.errors import OutputIsInputError, OutputNameError
 from selection.rules import Extractor, Rule, select_article
 from selection.scan import scan
-from selection.source import READ_SIZE, Source, require_utf8_name
+from selection.source import READ_SIZE, Source, fault_of_name
 from selection.splice import splice
 
 SUFFIX = "_selected"
@@ -157,7 +157,8 @@ def check_files(
 
 
 def _check_target(target: str, source: Source) -> None:
-    require_utf8_name(target)
+    if fault := fault_of_name(target):
+        raise OutputNameError(fault)
     try:
         found = os.stat(target)
     except OSError:

@@ -148,7 +148,7 @@ class InputNotFileError(InputError):
     """A folder, a pipe or a device: something that is no regular file."""
 
 
-class FileNameError(InputError):
+class InputNameError(InputError):
     """The file's name is not UTF-8, so neither a summary nor a queue can carry it."""
 
 
@@ -166,6 +166,10 @@ class OutputFolderMissingError(OutputError):
     """There is no folder to make it in; on a shared volume it may yet appear."""
 
     retryable = True
+
+
+class OutputNameError(OutputError):
+    """The output's name is not UTF-8, so neither a summary nor a queue can carry it."""
 
 
 class OutputForbiddenError(OutputError):

@@ -11,12 +11,12 @@ from typing import Protocol
 
 from selection.errors import (
     DataError,
-    FileNameError,
     InputChangedError,
     InputDeniedError,
     InputError,
     InputForbiddenError,
     InputMissingError,
+    InputNameError,
     InputNotFileError,
     ReadError,
 )
@@ -53,7 +53,8 @@ class Source:
 
     def __init__(self, path: str, roots: Sequence[str] = ()) -> None:
         self.path = path
-        require_utf8_name(path)
+        if fault := fault_of_name(path):
+            raise InputNameError(fault)
         try:
             # Without O_NONBLOCK, opening a pipe would wait for a writer.
             descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -137,16 +138,17 @@ def line_and_column(source: Readable, byte: int) -> tuple[int, int]:
     return line, column
 
 
-def require_utf8_name(path: str) -> None:
-    """Raise FileNameError for a name that no UTF-8 text can carry, such as a summary."""
+def fault_of_name(path: str) -> str | None:
+    """What is wrong with a name that no UTF-8 text, such as a summary, can carry."""
     if "\0" in path:
-        raise FileNameError("a file name cannot have a NUL character", path=path)
+        return "a file name cannot have a NUL character"
     name: str | bytes = path
     try:
         name = os.fsencode(path)
         name.decode("utf-8")
     except UnicodeError:
-        raise FileNameError(f"the file's name is not UTF-8: {name!a}; rename it") from None
+        return f"the file's name is not UTF-8: {name!a}; rename it"
+    return None
 
 
 def is_inside(roots: Sequence[str], path: str, opened: os.stat_result) -> bool:

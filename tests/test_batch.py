@@ -23,18 +23,19 @@ from selection.batch import check_files, default_output
 from selection.errors import (
     ArticlesMissingError,
     ArticlesNotListError,
-    FileNameError,
     InputChangedError,
     InputDeniedError,
     InputError,
     InputForbiddenError,
     InputMissingError,
+    InputNameError,
     InputNotFileError,
     InvalidJsonError,
     OutputError,
     OutputFolderMissingError,
     OutputForbiddenError,
     OutputIsInputError,
+    OutputNameError,
     RootNotObjectError,
     WriteError,
 )
@@ -457,10 +458,10 @@ def test_the_longest_names(tmp_path: Path) -> None:
     ],
 )
 def test_names_that_no_summary_can_carry(tmp_path: Path, batch: Path, name: str) -> None:
-    with pytest.raises(FileNameError) as caught:
+    with pytest.raises(InputNameError) as caught:
         select_file(f"{tmp_path}/{name}")
     str(caught.value).encode()
-    with pytest.raises(FileNameError):
+    with pytest.raises(OutputNameError):
         select_file(batch, f"{tmp_path}/{name}")
     assert names(tmp_path) == {"batch.json"}
 
@@ -469,7 +470,7 @@ def test_a_file_that_exists_under_a_name_that_is_not_utf_8(tmp_path: Path) -> No
     path = os.path.join(os.fsencode(tmp_path), b"caf\xe9.json")
     with open(path, "wb") as file:
         file.write(BATCH)
-    with pytest.raises(FileNameError, match=r"caf\\xe9"):
+    with pytest.raises(InputNameError, match=r"caf\\xe9"):
         select_file(os.fsdecode(path))
     assert os.listdir(os.fsencode(tmp_path)) == [b"caf\xe9.json"]
 
