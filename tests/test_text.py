@@ -36,6 +36,8 @@ def tokens(text: str) -> list[str]:
         ("um&nbsp;dois", "um\xa0dois"),
         ("&#65;&#x42;&#X43;", "ABC"),
         ("&#00000000000065;", "A"),
+        # Seven digits can be a character, the last plane's.
+        ("&#01000000;&#0001114109;", "\U000f4240\U0010fffd"),
         # Without its semicolon, as browsers take it.
         ("&copy 2026", "© 2026"),
         ("&#8364", "€"),
@@ -417,11 +419,13 @@ def test_another_thread_does_not_change_the_numbers_half_way(
     [
         ("&#" + "9" * 5000 + ";", "\ufffd"),
         ("&#" + "9" * 5000, "\ufffd"),
+        # One digit more than Python turns into an integer.
+        ("&#" + "9" * 4301 + ";", "\ufffd"),
         ("&#" + "0" * 5000 + "65;", "A"),
         ("&#" + "0" * 5000 + ";", "\ufffd"),
         ("&#x" + "f" * 5000 + ";", "\ufffd"),
     ],
-    ids=["nines", "nines-without-end", "zeros-and-65", "zeros", "hexadecimal"],
+    ids=["nines", "nines-without-end", "nines-4301", "zeros-and-65", "zeros", "hexadecimal"],
 )
 def test_a_reference_of_thousands_of_digits_is_decoded(text: str, right: str) -> None:
     assert visible_text(f"gol {text} fim") == f"gol {right} fim"

@@ -22,6 +22,7 @@ from worker import show
 from worker.doctor import examine
 from worker.files import expand
 from worker.follow import follow
+from worker.health import is_alive
 from worker.local import LocalError, local_queue
 from worker.producer import enqueue as enqueue_batch
 from worker.producer import requeue
@@ -259,6 +260,44 @@ def local(files: Sequence[str], workers: int, as_json: bool) -> int:
             print_summaries(summaries)
         _print_batches([batch for batch in batches if not batch.summary], as_json)
     return code or _code(batches)
+
+
+@selection_worker.command()
+def health() -> int:
+    """Say whether a worker on this host is alive; the health check of its container.
+
+    \b
+    Example:
+      selection-worker health
+    """
+    alive = is_alive(Settings.from_environment())
+    click.echo("alive" if alive else "no worker of this host has given a sign of life lately")
+    return 0 if alive else FAULT
+
+
+@selection_worker.command()
+@click.option("--host", default="127.0.0.1", help="Address to listen on; 127.0.0.1 by default.")
+@click.option("--port", type=click.IntRange(0, 65535), default=9109, help="Port; 9109 by default.")
+def metrics(host: str, port: int) -> int:
+    """Serve the queue's metrics to Prometheus.
+
+    \b
+    Example:
+      selection-worker metrics --port 9109
+    """
+    try:
+        from worker.metrics import serve
+    except ImportError:
+        raise click.UsageError(
+            "install the extra 'monitoring': "
+            "pip install 'deterministic-content-selection[monitoring]'"
+        ) from None
+    try:
+        serve(Settings.from_environment(), host, port)
+    except OSError as error:
+        log(f"error: {host}:{port} cannot be used: {error.strerror}")
+        return UNAVAILABLE
+    return 0
 
 
 def main() -> NoReturn:

@@ -1,0 +1,92 @@
+"""``selection-worker metrics``: right numbers over HTTP, whoever is gone."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import batches
+import pytest
+from conftest import Server, Workers
+from prometheus_client.parser import text_string_to_metric_families
+
+import worker
+
+
+@pytest.fixture
+def port(workers: Workers) -> Iterator[int]:
+    """Where a metrics process serves."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "worker", "metrics", "--port", "0"],
+        env=workers.environment,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    ready = re.search(r"http://127\.0\.0\.1:(\d+)/metrics", process.stderr.readline())
+    assert ready
+    yield int(ready[1])
+    process.terminate()
+    assert process.wait(30) == 0
+    process.stderr.close()
+
+
+def scrape(port: int) -> dict[str, float]:
+    """All samples by name and labels."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
+        text = answer.read().decode()
+    return {
+        "".join([sample.name, *(f" {name}={value}" for name, value in sample.labels.items())]): (
+            sample.value
+        )
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def test_what_is_counted(tmp_path: Path, server: Server, workers: Workers, port: int) -> None:
+    good = batches.write(
+        tmp_path / "good.json", [batches.picks_newspaper4k(), batches.picks_trafilatura(), 5]
+    )
+    bad = tmp_path / "bad.json"
+    bad.write_text("[]")
+    for path in (good, bad):
+        worker.enqueue(path, connection=server.client(), settings=workers.settings)
+    before = scrape(port)
+    assert before["selection_redis_up"] == 1
+    assert before["selection_queue_jobs state=queued"] == 2
+    assert before["selection_queue_oldest_seconds"] >= 0
+    assert before["selection_workers state=idle"] == 0
+    assert before["selection_articles_total"] == 0
+
+    workers.start("--burst").wait(60)
+    after = scrape(port)
+    assert after["selection_queue_jobs state=queued"] == 0
+    assert after["selection_queue_jobs state=finished"] == 1
+    assert after["selection_queue_jobs state=failed"] == 1
+    assert after["selection_articles_total"] == 2
+    assert after["selection_skipped_total"] == 1
+    assert after["selection_bytes_total"] == good.stat().st_size
+    assert after["selection_picks_total extractor=newspaper4k"] == 1
+    assert after["selection_picks_total extractor=trafilatura"] == 1
+    assert after["selection_rules_total rule=tie_priority"] == 1
+    assert after["selection_rules_total rule=single"] == 1
+    assert after["selection_jobs_total outcome=finished"] == 1
+    assert after["selection_jobs_total outcome=failed"] == 1
+    assert after["selection_failures_total error=RootNotObjectError"] == 1
+
+
+def test_counters_outlive_workers_and_the_server_s_restart(
+    tmp_path: Path, server: Server, workers: Workers, port: int
+) -> None:
+    path = batches.write(tmp_path / "a.json", [batches.picks_readability()] * 3)
+    worker.enqueue(path, connection=server.client(), settings=workers.settings)
+    workers.start("--burst").wait(60)
+    server.kill()
+    assert scrape(port) == {"selection_redis_up": 0}
+    server.start()
+    assert scrape(port)["selection_picks_total extractor=readability"] == 3
