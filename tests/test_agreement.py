@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import plain
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from selection import Decision, select_article
@@ -22,6 +22,13 @@ EXAMPLE = Path(__file__).parents[1] / "examples/river_plate_extracted.json"
 PAGES = Path(__file__).parents[2] / "shared/data/pages181.json"
 
 NAMES = ("newspaper4k", "readability", "trafilatura")
+
+
+def examples(number: int) -> settings:
+    """So many, however slow the machine is."""
+    return settings(
+        max_examples=number, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
 
 
 def assert_agree(article: object) -> Decision:
@@ -157,7 +164,7 @@ def made_articles(draw: st.DrawFn) -> dict[str, Any]:
     return article
 
 
-@settings(max_examples=1500, deadline=None)
+@examples(1500)
 @given(made_articles())
 def test_on_made_articles(article: dict[str, Any]) -> None:
     assert_agree(article)
@@ -167,7 +174,7 @@ def test_on_made_articles(article: dict[str, Any]) -> None:
 _SHORT = st.lists(st.sampled_from("ab"), max_size=9).map(" ".join)
 
 
-@settings(max_examples=1000, deadline=None)
+@examples(1000)
 @given(_SHORT, _SHORT, _SHORT, st.tuples(*[st.sampled_from(_NO_ERRORS + _ERRORS)] * 3))
 def test_on_texts_of_a_few_words(
     one: str, two: str, three: str, errors: tuple[object, object, object]
@@ -269,7 +276,7 @@ def test_there_are_exact_ties_to_try() -> None:
     assert len(_EXACT) >= 20
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.sampled_from(_EXACT), st.sampled_from([0, 0, -1, 1]), _ORDERS, st.integers(0, 20))
 def test_on_differences_of_exactly_003_and_one_shingle_beside(
     near: NearTie, by: int, order: tuple[str, ...], start: int
@@ -277,7 +284,7 @@ def test_on_differences_of_exactly_003_and_one_shingle_beside(
     assert_near_tie_agrees(near.moved(by), order, start)
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500)
 @given(st.sampled_from(_NEAR), st.sampled_from([0, -1]), _ORDERS, st.integers(0, 20))
 def test_on_the_last_difference_within_003_and_the_first_beyond(
     near_and_exact: tuple[NearTie, bool], by: int, order: tuple[str, ...], start: int

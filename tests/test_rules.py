@@ -16,7 +16,7 @@ from dataclasses import FrozenInstanceError
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from selection import Decision, Extractor, Rule, State, select_article
@@ -27,6 +27,13 @@ FIELD = {N: "text", R: "cleaned_text", T: "text"}
 USABLE, DEGRADED, UNAVAILABLE = State.USABLE, State.DEGRADED, State.UNAVAILABLE
 
 ABSENT = object()
+
+
+def examples(number: int) -> settings:
+    """So many, however slow the machine is."""
+    return settings(
+        max_examples=number, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
 
 
 def words(count: int, prefix: str = "w") -> list[str]:
@@ -700,7 +707,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(_JSON)
 def test_any_json_value_gets_one_of_the_three_and_always_the_same(value: object) -> None:
     decision = select_article(value)
@@ -777,7 +784,7 @@ def test_a_decision_as_a_dict_is_json() -> None:
     }
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(_JSON)
 def test_every_decision_as_a_dict_is_json(value: object) -> None:
     decision = select_article(value)

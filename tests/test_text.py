@@ -11,13 +11,20 @@ from random import Random
 
 import plain
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import selection.tokens
 from selection import State, select_article
 from selection.markup import visible_text
 from selection.tokens import Vocabulary, pack_texts, token_count, word_tokens
+
+
+def examples(number: int) -> settings:
+    """So many, however slow the machine is."""
+    return settings(
+        max_examples=number, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
 
 
 def tokens(text: str) -> list[str]:
@@ -220,7 +227,7 @@ def test_all_that_decomposes_into_marks_alone_is_put_in_order_beforehand() -> No
     assert missed == []
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(st.randoms(use_true_random=False))
 def test_a_word_of_all_marks_in_any_order_has_the_plain_recipes_tokens(random: Random) -> None:
     # Behind letters that compose with some of them.
@@ -250,7 +257,7 @@ _HOSTILE = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=1200, deadline=None)
+@examples(1200)
 @given(_HOSTILE)
 def test_visible_text_is_what_the_research_notes_expressions_leave(text: str) -> None:
     assert visible_text(text) == plain.visible_text(text)
@@ -278,7 +285,7 @@ _ENTITY_PIECES = [
 _ENTITIES = st.lists(st.sampled_from(_ENTITY_PIECES), max_size=14).map("".join)
 
 
-@settings(max_examples=600, deadline=None)
+@examples(600)
 @given(_ENTITIES)
 def test_entities_are_what_the_research_notes_recipe_makes_of_them(text: str) -> None:
     assert visible_text(text) == plain.visible_text(text)
@@ -307,13 +314,13 @@ _PIECES = [
 _TEXTS = st.lists(st.one_of(_PIECES), max_size=6).map("".join)
 
 
-@settings(max_examples=1000, deadline=None)
+@examples(1000)
 @given(_TEXTS)
 def test_tokens_are_the_plain_recipes_tokens(text: str) -> None:
     assert tokens(text) == plain.tokens(text)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.lists(_TEXTS, min_size=1, max_size=4))
 def test_packed_texts_have_one_number_for_each_token_of_the_plain_recipe(texts: list[str]) -> None:
     packed = pack_texts(texts)
@@ -370,7 +377,7 @@ def test_a_vocabulary_does_not_remember_long_words() -> None:
     assert set(vocabulary) == {"a" * 32}
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.lists(st.lists(_TEXTS, min_size=3, max_size=3), min_size=1, max_size=5))
 def test_trimming_and_forgetting_change_no_decision(batch: list[list[str]]) -> None:
     articles = [
