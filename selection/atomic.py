@@ -132,7 +132,7 @@ class AtomicFile:
 def _create_temporary(folder: int, name: str) -> tuple[int, str]:
     # A name may have 255 bytes; two long names that share these slots do not disturb
     # each other, because only a dead writer's file is removed.
-    short = os.fsencode(name)[:_LONGEST_NAME].decode("utf-8", "ignore")
+    short = os.fsdecode(os.fsencode(name)[:_LONGEST_NAME].decode("utf-8", "ignore").encode())
     for slot in range(_SWEPT_SLOTS):
         _remove_if_abandoned(folder, f".{short}.{slot}.tmp")
     for slot in count():

@@ -14,6 +14,8 @@ from selection.errors import SelectionError
 from selection.show import log, log_error
 
 USAGE = 2
+NO_INPUT = 66
+CANNOT_WRITE = 74
 BROKEN_PIPE = 128 + signal.SIGPIPE
 INTERRUPTED = 128 + signal.SIGINT
 
@@ -26,9 +28,12 @@ def run(command: click.Command) -> NoReturn:
     """
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _stop)
-    for stream in (sys.stdout, sys.stderr):
-        # A character that the terminal's encoding lacks is shown escaped.
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    _open_streams()
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        log("error: the working directory is gone; change to another")
+        sys.exit(NO_INPUT)
     try:
         # Command.main would end with its own code for a broken pipe.
         with command.make_context(command.name, sys.argv[1:]) as context:
@@ -39,8 +44,6 @@ def run(command: click.Command) -> NoReturn:
     except (KeyboardInterrupt, click.Abort):
         code = INTERRUPTED
     except BrokenPipeError:
-        # Otherwise the interpreter flushes into the broken pipe once more at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = BROKEN_PIPE
     except click.ClickException as error:
         error.show()
@@ -49,9 +52,28 @@ def run(command: click.Command) -> NoReturn:
         log_error(error)
         code = error.exit_code
     except OSError as error:
-        log(f"error: standard output: {error.strerror}")
-        code = 74
+        log(f"error: {error.filename or 'standard output'}: {error.strerror}")
+        code = CANNOT_WRITE
+    _close_streams()
     sys.exit(code or 0)
+
+
+def _close_streams() -> None:
+    """Drop what cannot be written, which would otherwise change the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _open_streams() -> None:
+    """Make standard output and standard error safe to write to, whatever they were given."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # it was closed
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115, open to the end
+        # A character that the terminal's encoding lacks is shown escaped.
+        getattr(sys, name).reconfigure(errors="backslashreplace")
 
 
 def _stop(number: int, frame: FrameType | None) -> NoReturn:

@@ -6,7 +6,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Protocol
 
 from rich import box
@@ -48,8 +48,9 @@ def printable(text: str) -> str:
 
 
 def log(message: str) -> None:
-    """One line on standard error."""
-    print(f"selection: {printable(message)}", file=sys.stderr, flush=True)
+    """One line on standard error; where that cannot be written, the work goes on without."""
+    with suppress(OSError):
+        print(f"selection: {printable(message)}", file=sys.stderr, flush=True)
 
 
 def log_error(error: SelectionError) -> None:

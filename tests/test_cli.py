@@ -296,6 +296,49 @@ def test_progress_on_a_terminal_is_a_bar(tmp_path: Path) -> None:
         assert terminal.process.wait(60) == 0
 
 
+@pytest.mark.parametrize("redirection", [">&-", "2>&-", "<&-", "2>/dev/full", ">&- 2>&- <&-"])
+def test_streams_that_are_closed_or_full_do_not_stop_the_work(
+    batch: Path, redirection: str
+) -> None:
+    command = f'"{sys.executable}" -m selection run batch.json -o out.json {redirection}'
+    done = subprocess.run(command, shell=True, cwd=batch.parent, capture_output=True, text=True)
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr
+    assert (batch.parent / "out.json").exists()
+
+
+@pytest.mark.parametrize("arguments", [("explain", "batch.json"), ("run", "batch.json", "--json")])
+def test_standard_output_that_is_full_is_a_failure(batch: Path, arguments: tuple[str, ...]) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*SELECTION, *arguments],
+            cwd=batch.parent,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 74
+    assert done.stderr.endswith("selection: error: standard output: No space left on device\n")
+
+
+def test_a_working_directory_that_is_gone(batch: Path) -> None:
+    folder = batch.parent / "gone"
+    folder.mkdir()
+    command = f'rmdir ../gone; "{sys.executable}" -m selection run ../batch.json'
+    done = subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 66
+    assert done.stderr == "selection: error: the working directory is gone; change to another\n"
+
+
+def test_a_name_that_the_locale_cannot_spell(batch: Path) -> None:
+    batch.rename(batch.with_name("café.json"))
+    done = run(
+        "run", "café.json", cwd=batch.parent, LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0"
+    )
+    assert done.returncode == 0
+    assert batch.with_name("café_selected.json").exists()
+
+
 class Terminal:
     """A run of ``selection`` whose standard error is a terminal."""
 
