@@ -2,12 +2,15 @@
 
 There may be no Docker engine where the tests run, so the services' commands are run as
 processes of this machine, with the compose file's environment; host names, ports and the
-folder are all that is replaced.
+folder are all that is replaced. Where the kernel lets the tests, they run as the image's user
+and see a read-only file system, as they would in their containers.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import pickle
 import re
 import shlex
 import shutil
@@ -15,7 +18,10 @@ import signal
 import socket
 import subprocess
 import sys
+import time
+import urllib.request
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,12 +31,16 @@ import yaml
 from redis import Redis
 from redis.backoff import ConstantBackoff
 from redis.retry import Retry
+from rq import Queue
 
 from selection.verify import verify_files
+from worker import Settings, enqueue
+from worker.follow import follow
 from worker.local import server_program
 
 ROOT = Path(__file__).parents[1]
 PASSWORD = "0secret0"
+UID = 10001  # the image's
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 
@@ -40,9 +50,13 @@ def filled(text: str, **values: str) -> str:
 
     def value(match: re.Match[str]) -> str:
         name, otherwise = match[1], match[2]
-        return values.get(name, otherwise if otherwise is not None else "")
+        if values.get(name):
+            return values[name]
+        if otherwise is None:
+            raise LookupError(match[3])
+        return otherwise
 
-    return re.sub(r"\$\{(\w+)(?::-([^}]*)|:\?[^}]*)?\}", value, text)
+    return re.sub(r"\$\{(\w+)(?::-([^}]*)|:\?([^}]*))\}", value, text)
 
 
 # What the file says
@@ -67,6 +81,7 @@ def test_it_is_valid_by_the_published_schema() -> None:
 @pytest.mark.parametrize("name", SERVICES)
 def test_every_service_is_confined(name: str) -> None:
     service = SERVICES[name]
+    assert service["init"] is True
     assert service["read_only"] is True
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
@@ -88,9 +103,29 @@ def test_the_server_is_private_and_loses_nothing() -> None:
     assert re.fullmatch(r"valkey/valkey:\d+\.\d+\S*", server["image"])
 
 
+def test_without_a_password_nothing_starts() -> None:
+    protected = [
+        SERVICES["redis"]["command"][-1],
+        SERVICES["redis"]["environment"]["REDISCLI_AUTH"],
+        SERVICES["worker"]["environment"]["RQ_REDIS_URL"],
+        SERVICES["metrics"]["environment"]["RQ_REDIS_URL"],
+        SERVICES["dashboard"]["environment"]["RQ_DASHBOARD_REDIS_URL"],
+    ]
+    for value in protected:
+        with pytest.raises(LookupError, match="set REDIS_PASSWORD"):
+            filled(value, REDIS_PASSWORD="")
+
+
+def test_a_missing_folder_of_batches_is_not_made() -> None:
+    [volume] = SERVICES["worker"]["volumes"]
+    assert (volume["type"], volume["target"]) == ("bind", "/data")
+    assert volume["bind"] == {"create_host_path": False}
+    assert filled(volume["source"], BATCHES="/srv/batches") == "/srv/batches"
+
+
 def test_a_worker_has_time_to_hand_its_batch_back() -> None:
     service = SERVICES["worker"]
-    grace = int(filled(str(service["environment"]["SELECTION_GRACE"])))
+    grace = int(service["environment"]["SELECTION_GRACE"])
     assert int(service["stop_grace_period"].removesuffix("s")) >= grace + 15
     assert service["mem_limit"]
     assert service["command"] == "rq worker selection"
@@ -148,14 +183,38 @@ def free_port() -> int:
         return port
 
 
+def confinement(folder: Path) -> list[str]:
+    """What to put before a command: all but the folder is read-only, and nobody is root.
+
+    The right to read everything is left, since the interpreter may be in root's home. Nothing
+    where the tests are not root or the kernel does not let them.
+    """
+    script = (
+        'mount --bind "$0" "$0" && mount -o remount,bind,ro / && cd "$PWD" && exec'
+        " setpriv"
+        f" --reuid={UID} --regid={UID} --clear-groups --no-new-privs"
+        " --bounding-set=-all,+dac_read_search --inh-caps=-all,+dac_read_search"
+        ' --ambient-caps=-all,+dac_read_search -- "$@"'
+    )
+    prefix = ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, str(folder)]
+    if shutil.which("unshare") is None:
+        return []
+    probe = subprocess.run([*prefix, "true"], capture_output=True)
+    return prefix if probe.returncode == 0 else []
+
+
 class Stack:
     """The services as processes, in a folder of their own."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.data = folder / "data"
-        self.data.mkdir()
-        (folder / "redis").mkdir()
+        self._confinement = confinement(folder)
+        for name in ("data", "redis", "empty"):
+            (folder / name).mkdir()
+        if self._confinement:
+            for name in ("data", "redis"):
+                os.chown(folder / name, UID, UID)
         self.ports = {"6379": free_port(), "9109": free_port(), "9181": free_port()}
         self._processes: list[subprocess.Popen[bytes]] = []
 
@@ -181,7 +240,10 @@ class Stack:
             words[0] = server_program()
             words += ["--port", str(self.ports["6379"]), "--bind", "127.0.0.1"]
         process = subprocess.Popen(
-            words, env=self.environment(service), cwd=self.folder / "redis", start_new_session=True
+            [*self._confinement, *words],
+            env=self.environment(service),
+            cwd=self.folder / ("redis" if service == "redis" else "empty"),
+            start_new_session=True,
         )
         self._processes.append(process)
         return process
@@ -193,8 +255,20 @@ class Stack:
             words = [re.sub(rf":{port}\b", f":{here}", word) for word in words]
         if how == "CMD-SHELL":
             words = ["/bin/sh", "-c", *words]
-        done = subprocess.run(words, env=self.environment(service), capture_output=True, timeout=60)
+        done = subprocess.run(
+            [*self._confinement, *words],
+            env=self.environment(service),
+            capture_output=True,
+            timeout=60,
+        )
         return done.returncode == 0
+
+    def wait_until_healthy(self, service: str, process: subprocess.Popen[bytes]) -> None:
+        """Run the health check until it is content."""
+        end = time.monotonic() + 60
+        while not self.is_healthy(service):
+            assert process.poll() is None, f"{service} has ended"
+            assert time.monotonic() < end, f"{service} does not become healthy"
 
     def client(self) -> Redis:
         """A connection with the compose file's password."""
@@ -203,7 +277,8 @@ class Stack:
 
     def stop(self) -> None:
         for process in reversed(self._processes):
-            process.kill()
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
 
@@ -232,6 +307,8 @@ def test_the_stack_selects_a_batch(stack: Stack) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert verify_files(path, stack.data / "batch_selected.json").articles == 1
+    assert sorted(os.listdir(stack.data)) == ["batch.json", "batch_selected.json"]
+    assert os.listdir(stack.folder / "empty") == []
     assert stack.is_healthy("worker")
 
     outside = batches.write(stack.folder / "outside.json", [])
@@ -254,13 +331,35 @@ def test_a_worker_that_hangs_is_not_healthy(stack: Stack) -> None:
     # As the health check of a worker that wrote its last sign of life a minute ago sees it.
     worker = stack.start("worker")
     client = stack.client()
-    while not stack.is_healthy("worker"):
-        pass
+    stack.wait_until_healthy("worker", worker)
     [key] = cast(set[bytes], client.smembers("rq:workers:selection"))
     worker.send_signal(signal.SIGSTOP)
     client.hset(key.decode(), "last_heartbeat", "2026-01-01T00:00:00.000000Z")
     assert not stack.is_healthy("worker")
     worker.send_signal(signal.SIGCONT)
+
+
+def test_a_worker_that_was_killed_is_not_healthy_at_once(stack: Stack) -> None:
+    stack.start("redis")
+    client = stack.client()
+    client.ping()
+    worker = stack.start("worker")
+    stack.wait_until_healthy("worker", worker)
+    worker.kill()
+    worker.wait()
+    assert client.scard("rq:workers:selection") == 1
+    assert not stack.is_healthy("worker")
+
+
+def test_a_worker_on_another_host_is_not_this_one(stack: Stack) -> None:
+    stack.start("redis")
+    client = stack.client()
+    client.ping()
+    worker = stack.start("worker")
+    stack.wait_until_healthy("worker", worker)
+    [key] = cast(set[bytes], client.smembers("rq:workers:selection"))
+    client.hset(key.decode(), "hostname", "another")
+    assert not stack.is_healthy("worker")
 
 
 @pytest.mark.parametrize("service", ["metrics", "dashboard"])
@@ -269,8 +368,47 @@ def test_monitoring_serves_and_knows_when_it_does_not(stack: Stack, service: str
     stack.client().ping()
     assert not stack.is_healthy(service)
     process = stack.start(service)
-    while not stack.is_healthy(service):
-        assert process.poll() is None
+    stack.wait_until_healthy(service, process)
+
+
+class Forged:
+    """What runs a command when it is read as a pickle."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (str(self._path),)
+
+
+def test_the_dashboard_shows_jobs_and_runs_nothing_that_they_hold(stack: Stack) -> None:
+    stack.start("redis")
+    client = stack.client()
+    client.ping()
+    settings = Settings(worker_class="worker.SelectionWorker")
+    path = batches.write(stack.data / "batch.json", [batches.picks_newspaper4k()])
+    job = enqueue(path, connection=client, settings=settings)
+    forged = Queue("selection", connection=client).enqueue("worker.jobs.select_batch", "x")
+    client.hset(forged.key, "meta", pickle.dumps(Forged(stack.data / "forged")))
+    dashboard = stack.start("dashboard")
+    stack.wait_until_healthy("dashboard", dashboard)
+
+    def show(page: str) -> dict[str, Any]:
+        url = f"http://127.0.0.1:{stack.ports['9181']}/0/data/{page}"
+        with urllib.request.urlopen(url, timeout=30) as answer:
+            shown: dict[str, Any] = json.load(answer)
+        return shown
+
+    waiting = show("jobs/selection/queued/8/asc/1.json")["jobs"]
+    assert {row["id"] for row in waiting} == {job.id, forged.id}
+    assert "forged" not in os.listdir(stack.data)
+
+    forged.delete()
+    stack.start("worker")
+    [batch] = follow(client, settings, [job.id])
+    assert batch.state == "finished"
+    shown = show(f"job/{job.id}.json")
+    assert shown["result"]["articles"] == 1
 
 
 def test_the_server_s_health_check_needs_the_password(stack: Stack) -> None:

@@ -8,6 +8,7 @@ import sys
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import batches
 import pytest
@@ -15,6 +16,7 @@ from conftest import Server, Workers
 from prometheus_client.parser import text_string_to_metric_families
 
 import worker
+from worker.doctor import examine
 
 
 @pytest.fixture
@@ -62,6 +64,9 @@ def test_what_is_counted(tmp_path: Path, server: Server, workers: Workers, port:
     assert before["selection_queue_oldest_seconds"] >= 0
     assert before["selection_workers state=idle"] == 0
     assert before["selection_articles_total"] == 0
+    assert before["selection_jobs_total outcome=failed"] == 0
+    assert before["selection_picks_total extractor=readability"] == 0
+    assert before["selection_rules_total rule=fallback"] == 0
 
     workers.start("--burst").wait(60)
     after = scrape(port)
@@ -74,10 +79,25 @@ def test_what_is_counted(tmp_path: Path, server: Server, workers: Workers, port:
     assert after["selection_picks_total extractor=newspaper4k"] == 1
     assert after["selection_picks_total extractor=trafilatura"] == 1
     assert after["selection_rules_total rule=tie_priority"] == 1
+    assert after["selection_picks_total extractor=readability"] == 0
     assert after["selection_rules_total rule=single"] == 1
     assert after["selection_jobs_total outcome=finished"] == 1
     assert after["selection_jobs_total outcome=failed"] == 1
     assert after["selection_failures_total error=RootNotObjectError"] == 1
+
+
+def test_a_dead_worker_is_not_counted(server: Server, workers: Workers, port: int) -> None:
+    client = server.client()
+    process = workers.start()
+    while scrape(port)["selection_workers state=idle"] != 1:
+        assert process.poll() is None
+    process.kill()
+    process.wait()
+    [key] = cast(set[bytes], client.smembers("rq:workers:selection"))
+    client.hset(key.decode(), "last_heartbeat", "2026-01-01T00:00:00.000000Z")
+    assert scrape(port)["selection_workers state=idle"] == 0
+    [finding] = [f for f in examine(workers.settings) if f.subject == "workers"]
+    assert finding.verdict == "fault"
 
 
 def test_counters_outlive_workers_and_the_server_s_restart(

@@ -317,6 +317,31 @@ def test_an_output_folder_that_cannot_be_written_is_final(
     assert os.listdir(tmp_path) == ["batch.json"]
 
 
+def test_whatever_a_producer_sends_ends_and_is_not_tried_in_vain(
+    tmp_path: Path, workers: Workers, client: Redis, events: Events
+) -> None:
+    path = small(tmp_path / "batch.json")
+    queue = Queue("selection", connection=client, serializer=JSONSerializer)
+    wrong = [
+        queue.enqueue(FUNCTION),
+        queue.enqueue(FUNCTION, None),
+        queue.enqueue(FUNCTION, str(path), None, "more"),
+        queue.enqueue(FUNCTION, str(path), colour="blue"),
+        queue.enqueue(FUNCTION, "/" + "x" * 5000),
+        queue.enqueue(FUNCTION, "a\0b"),
+        queue.enqueue(FUNCTION, "\ud800"),
+    ]
+    right = queue.enqueue(FUNCTION, path=str(path), meta={"attempt": "mine", "order": 66})
+    workers.start("--burst").wait(60)
+    events.wait_for(right.id, "finished")
+    assert set(queue.failed_job_registry.get_job_ids()) == {job.id for job in wrong}
+    assert not any(entry["event"] == "retrying" for entry in events.seen)
+    right = Job.fetch(right.id, connection=client, serializer=JSONSerializer)
+    assert right.meta["order"] == 66
+    assert right.meta["attempt"] == 1
+    assert is_right(path)
+
+
 # Kills
 
 

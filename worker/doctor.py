@@ -46,7 +46,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield Finding("redis", "ok", "answers")
     yield from _server(connection)
     queue = open_queue(connection, settings)
-    yield _workers(queue)
+    yield _workers(queue, settings)
     yield _scheduler(queue)
     yield _queue(queue)
     yield from _roots(settings)
@@ -73,8 +73,8 @@ def _server(connection: Redis) -> Iterator[Finding]:
         yield Finding("persistence", "warning", "a restart loses recent jobs; set appendonly yes")
 
 
-def _workers(queue: Queue) -> Finding:
-    workers = read_workers(queue)
+def _workers(queue: Queue, settings: Settings) -> Finding:
+    workers = read_workers(queue, settings)
     if not workers:
         return Finding("workers", "fault", f"none; start one with: rq worker {queue.name}")
     busy = sum(worker.job is not None for worker in workers)

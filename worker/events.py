@@ -71,6 +71,8 @@ def publish(
     }
     for name, value in fields.items():
         entry[name] = value if isinstance(value, str) else json.dumps(value)
+    # A path from a producer may be anything; a lone surrogate in it is shown escaped.
+    entry = {name: str(value).encode("utf-8", "backslashreplace") for name, value in entry.items()}
     return connection.xadd(STREAM, entry, maxlen=settings.events, approximate=True)
 
 

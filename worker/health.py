@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
+import os
 import socket
-from datetime import UTC, datetime
 
-from rq import Worker
-
-from worker.settings import SAFE_WORKER, Settings
-from worker.status import open_queue
-
-# A plain worker that waits for jobs gives no sign for the 405 seconds that RQ waits.
-_LONGEST_SILENCE_OF_A_PLAIN_WORKER = 480
+from worker.settings import Settings
+from worker.status import open_queue, read_workers
 
 
 def is_alive(settings: Settings) -> bool:
-    """Whether a worker of this host and this queue gave a sign of life lately.
+    """Whether a worker of this host and this queue gave a sign of life lately and still runs.
 
-    A SelectionWorker gives one every ``heartbeat`` seconds, with a job and without; three
-    missed ones are too many. The sign is written by the worker's main loop over its
-    connection, so it proves that the loop runs and the server answers.
+    The sign is written by the worker's main loop over its connection, so it proves that the
+    loop runs and the server answers (see :func:`worker.status.read_workers`). A worker that
+    was killed a moment ago has left one, too, but no process.
 
     Raises:
         redis.exceptions.RedisError: the server cannot be reached.
     """
-    is_safe = settings.worker_class == SAFE_WORKER
-    limit = 3 * settings.heartbeat + 1 if is_safe else _LONGEST_SILENCE_OF_A_PLAIN_WORKER
-    queue = open_queue(settings.connect(), settings)
     host = socket.gethostname()
-    now = datetime.now(UTC)
-    return any(
-        (now - worker.last_heartbeat.replace(tzinfo=UTC)).total_seconds() < limit
-        for worker in Worker.all(queue=queue, serializer=queue.serializer)
-        if worker.hostname == host and worker.last_heartbeat is not None
-    )
+    workers = read_workers(open_queue(settings.connect(), settings), settings)
+    return any(worker.host == host and _runs(worker.pid) for worker in workers)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True  # another user's
+    return True

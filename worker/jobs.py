@@ -25,6 +25,7 @@ def select_batch(path: str, output: str | None = None) -> dict[str, Any]:
         ``picks``, ``rules``, ``bytes``, ``seconds``, ``python``, ``unicode``.
 
     Raises:
+        TypeError: the arguments are no paths; final.
         SelectionError: as ``select_file``. Bad data and forbidden paths are final; what may
             pass is tried again by RQ, with the delays of the settings.
     """

@@ -13,18 +13,24 @@ from prometheus_client.registry import Collector
 from redis import Redis
 from redis.exceptions import RedisError
 
+from selection import Extractor, Rule
 from selection.show import log
 from worker.events import COUNTERS
 from worker.settings import Settings
 from worker.status import oldest_seconds, open_queue, read_workers
 
-# The counters that have a label: the part of a field's name before the colon, and the label.
-_LABELLED = {
-    "jobs": ("outcome", "Runs of jobs by how they ended"),
-    "failures": ("error", "Final failures by class of error"),
-    "retries": ("error", "Failures that are tried again by class of error"),
-    "picks": ("extractor", "Articles by picked extractor"),
-    "rules": ("rule", "Articles by the rule that decided"),
+# The counters that have a label: the part of a field's name before the colon, the label, and
+# its known values. These start at 0, since Prometheus takes no rate of the step from nothing.
+_LABELLED: dict[str, tuple[str, tuple[str, ...], str]] = {
+    "jobs": (
+        "outcome",
+        ("finished", "failed", "retried", "handed_back"),
+        "Runs of jobs by how they ended",
+    ),
+    "failures": ("error", (), "Final failures by class of error"),
+    "retries": ("error", (), "Failures that are tried again by class of error"),
+    "picks": ("extractor", tuple(Extractor), "Articles by picked extractor"),
+    "rules": ("rule", tuple(Rule), "Articles by the rule that decided"),
 }
 _PLAIN = {
     "articles": "Articles that got a pick",
@@ -77,8 +83,8 @@ class QueueCollector(Collector):
         age = GaugeMetricFamily("selection_queue_oldest_seconds", "Wait of the first queued job")
         age.add_metric([], oldest_seconds(queue))
         yield age
-        workers = GaugeMetricFamily("selection_workers", "Workers by state", labels=["state"])
-        states = [worker.state for worker in read_workers(queue)]
+        workers = GaugeMetricFamily("selection_workers", "Live workers by state", labels=["state"])
+        states = [worker.state for worker in read_workers(queue, self._settings)]
         for state in ("idle", "busy", "started", "suspended"):
             workers.add_metric([state], states.count(state))
         yield workers
@@ -90,12 +96,15 @@ class QueueCollector(Collector):
             plain = CounterMetricFamily(f"selection_{name}", text)
             plain.add_metric([], fields.get(name, 0))
             yield plain
-        for prefix, (label, text) in _LABELLED.items():
+        for prefix, (label, known, text) in _LABELLED.items():
             labelled = CounterMetricFamily(f"selection_{prefix}", text, labels=[label])
+            amounts = dict.fromkeys(known, 0)
             for name, amount in fields.items():
                 kind, _, value = name.partition(":")
                 if kind == prefix:
-                    labelled.add_metric([value], amount)
+                    amounts[value] = amount
+            for value, amount in amounts.items():
+                labelled.add_metric([value], amount)
             yield labelled
 
 

@@ -95,7 +95,10 @@ class Report:
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._write_progress, daemon=True)
         path, output = batch_of(job)
-        job.meta = {
+        earlier = job.meta.get("attempt")
+        # Whoever enqueued the job may have put something of their own there.
+        others = {name: job.meta[name] for name in job.meta if name not in ("error", "retry_in")}
+        job.meta = others | {
             "state": Event.STARTED.value,
             "path": path,
             "output": output,
@@ -103,7 +106,7 @@ class Report:
             "bytes_total": None,
             "articles": 0,
             "picks": {},
-            "attempt": job.meta.get("attempt", 0) + 1,
+            "attempt": earlier + 1 if isinstance(earlier, int) else 1,
             "started_at": timestamp(),
             "updated_at": timestamp(),
             "worker": job.worker_name,

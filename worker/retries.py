@@ -4,26 +4,40 @@ from __future__ import annotations
 
 from rq.job import Job
 from rq.scheduler import RQScheduler
+from rq.timeouts import JobTimeoutException
 
 from selection import SelectionError
 from worker.settings import Settings
 
 
+class WorkerKilledError(Exception):
+    """The process that ran the job was killed, or its machine went away."""
+
+
 def give_policy(job: Job, settings: Settings) -> None:
-    """Give a job that was enqueued without a retry policy the one of the settings.
+    """Give a job that was enqueued without retries or lifetimes those of the settings.
 
     It must be saved with the job before the work begins, so that a worker that finds the
     job abandoned knows it, too.
     """
+    if job.result_ttl is None:
+        job.result_ttl = settings.result_ttl
+    if job.failure_ttl is None:
+        job.failure_ttl = settings.failure_ttl
     if job.retries_left is None:
         job.retries_left = len(settings.retry_delays)
     if job.retries_left and not job.retry_intervals:
         job.retry_intervals = list(settings.retry_delays)
 
 
+_PASSING = (OSError, MemoryError, JobTimeoutException, WorkerKilledError)
+
+
 def may_help(error: BaseException) -> bool:
     """Whether another try of the same job can end better."""
-    return error.retryable if isinstance(error, SelectionError) else True
+    if isinstance(error, SelectionError):
+        return error.retryable
+    return isinstance(error, _PASSING)
 
 
 def forbid(job: Job) -> None:

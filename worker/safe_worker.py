@@ -24,14 +24,11 @@ from worker import logs, retries
 from worker.handback import HandBack, orders
 from worker.producer import FUNCTION
 from worker.report import tell_failure
+from worker.retries import WorkerKilledError
 from worker.settings import Settings
 
 # About a minute and a half: a server's restart, not an outage.
 _LONGEST_PAUSE, _TRIES = 5.0, 20
-
-
-class WorkerKilledError(Exception):
-    """The process that ran the job was killed, or its machine went away."""
 
 
 class SelectionWorker(Worker):

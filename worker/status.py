@@ -12,10 +12,12 @@ from rq import Queue, Worker
 from rq.job import Job, JobStatus
 from rq.registry import BaseRegistry
 
-from worker.settings import Settings
+from worker.settings import SAFE_WORKER, Settings
 
 # RQ schedules a job for one reason here: its next try.
 _STATE = {JobStatus.SCHEDULED: "retrying"}
+
+_MISSED_HEARTBEATS = 3
 
 ENDED = ("finished", "failed", "stopped", "canceled", "gone")
 
@@ -128,10 +130,11 @@ def _iso(when: datetime | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One worker of the queue: its name, host, state and the job that it runs."""
+    """One worker of the queue: its name, host, process there, state and the job that it runs."""
 
     name: str
     host: str
+    pid: int
     state: str
     job: str | None
 
@@ -172,7 +175,7 @@ def read_fleet(connection: Redis, settings: Settings, last: int = 5) -> Fleet:
     return Fleet(
         depth=queue.count,
         oldest_seconds=oldest_seconds(queue),
-        workers=read_workers(queue),
+        workers=read_workers(queue, settings),
         running=batches(queue.started_job_registry.get_job_ids(cleanup=False)),
         retrying=batches(queue.scheduled_job_registry.get_job_ids(cleanup=False)),
         finished=newest(queue.finished_job_registry),
@@ -195,16 +198,29 @@ def oldest_seconds(queue: Queue) -> float:
     return 0.0
 
 
-def read_workers(queue: Queue) -> list[Member]:
-    """The workers that listen to the queue."""
+def read_workers(queue: Queue, settings: Settings) -> list[Member]:
+    """The workers that listen to the queue and have given a sign of life lately.
+
+    A SelectionWorker gives one every ``heartbeat`` seconds, with a job and without; one that
+    missed three is dead, though RQ keeps its registration for minutes. A plain worker is
+    silent for as long as RQ keeps it, so there RQ's word has to do.
+    """
+    limit = _MISSED_HEARTBEATS * settings.heartbeat + 1
+    now = datetime.now(UTC)
     return [
         Member(
             worker.name,
             worker.hostname or "?",
+            worker.pid or 0,
             worker.get_state(),
             worker.get_current_job_id(),
         )
         for worker in Worker.all(queue=queue, serializer=queue.serializer)
+        if worker.last_heartbeat is not None
+        and (
+            settings.worker_class != SAFE_WORKER
+            or (now - worker.last_heartbeat.replace(tzinfo=UTC)).total_seconds() < limit
+        )
     ]
 
 
