@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import batches
 import pytest
-from conftest import Events, Server, Workers
+from conftest import Events, Server, Workers, children, kill
 
 import worker
 from worker.files import expand
@@ -263,6 +264,29 @@ def test_local_stopped_leaves_no_process_and_no_file(tmp_path: Path, workers: Wo
     everything = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
     assert str(tmp_path) not in everything
     assert os.listdir(tmp_path) == ["long.json"]
+
+
+def test_local_killed_takes_its_server_with_it(tmp_path: Path, workers: Workers) -> None:
+    path = batches.write_long(tmp_path / "long.json", 2000)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "worker", "local", str(path)],
+        env={**workers.environment, "TMPDIR": str(tmp_path)},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    while "started" not in process.stderr.readline():
+        pass
+    server, its_worker = sorted(children(process.pid))  # in the order in which they were started
+    ended = os.pidfd_open(server)
+    process.kill()
+    process.wait()
+    process.stderr.close()
+    assert select.select([ended], [], [], 60)[0]
+    os.close(ended)
+    # The worker was told to stop, too; it waits a minute or two for the server to come back.
+    for pid in (*children(its_worker), its_worker):
+        kill(pid)
 
 
 # Logs

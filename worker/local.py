@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -22,6 +24,7 @@ from worker.settings import SAFE_WORKER, Settings
 _LONGEST_SOCKET_PATH = 100
 _TRIES, _SECONDS_BETWEEN_TRIES = 100, 0.1
 _SECONDS_TO_STOP = 10
+_PR_SET_PDEATHSIG = 1
 
 
 class LocalError(Exception):
@@ -103,7 +106,11 @@ def _server(folder: str) -> Iterator[None]:
     arguments = [part for name, value in options.items() for part in (f"--{name}", value)]
     with open(f"{folder}/server.log", "wb") as log:
         process = subprocess.Popen(
-            [server_program(), *arguments], stdout=log, stderr=log, start_new_session=True
+            [server_program(), *arguments],
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            preexec_fn=_end_with_parent,
         )
     try:
         _wait_for(f"{folder}/socket", process, folder)
@@ -146,6 +153,7 @@ def _workers(settings: Settings, number: int, folder: str) -> Iterator[LocalWork
                 stderr=output,
                 # Ctrl-C is for this process, which then stops them in order.
                 start_new_session=True,
+                preexec_fn=_end_with_parent,
             )
             for _ in range(number)
         ]
@@ -153,6 +161,12 @@ def _workers(settings: Settings, number: int, folder: str) -> Iterator[LocalWork
         yield LocalWorkers(processes, log)
     finally:
         _stop(processes)
+
+
+def _end_with_parent() -> None:
+    """In a new process on Linux: be told to stop when this one is killed."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _stop(processes: list[subprocess.Popen[bytes]]) -> None:
