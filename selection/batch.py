@@ -109,7 +109,7 @@ def select_file(
     rules = Counter(dict.fromkeys(Rule, 0))
     skipped = 0
     with Source(path, roots) as source:
-        _check_target(target, source)
+        check_target(target, source)
         with AtomicFile(target, roots) as file, source.unchanging():
             for part in scan(source, path, read_size):
                 if isinstance(part, Gap):
@@ -152,11 +152,17 @@ def check_files(
     """
     target = default_output(path) if output is None else output
     with Source(path, roots) as source:
-        _check_target(target, source)
+        check_target(target, source)
         return source.found, target
 
 
-def _check_target(target: str, source: Source) -> None:
+def check_target(target: str, source: Source) -> None:
+    """Check the name of an output and that it is not the input.
+
+    Raises:
+        OutputNameError: it is not UTF-8.
+        OutputIsInputError: it names the input, perhaps through a link.
+    """
     if fault := fault_of_name(target):
         raise OutputNameError(fault)
     try:

@@ -25,7 +25,7 @@ from selection.errors import (
     InvalidJsonError,
     RootNotObjectError,
 )
-from selection.rules import ERROR_FIELD, TEXT_FIELD
+from selection.rules import ERROR_FIELD, TEXT_FIELD, TITLE_FIELD
 from selection.source import Readable
 from selection.view import LONGEST_NUMBER, NumberTooLongError, View
 
@@ -35,6 +35,11 @@ MEMBER = "selected_extractor"
 _BACKEND = ijson.get_backend("yajl2_c")
 
 _ROOT, _LIST, _ARTICLE, _BLOCK = 1, 2, 3, 4
+
+# What is read of an article besides its blocks, from values of which kinds, and of every block.
+_NAMES = ("id", "url")
+_NAMING = ("string", "number")
+_SHARED_FIELDS = (ERROR_FIELD, TITLE_FIELD)
 
 _UTF16_OR_32 = re.compile(rb"\xff\xfe|\xfe\xff|\x00|[^\x00]\x00")
 
@@ -68,7 +73,9 @@ class Article:
         start: offset of its ``{`` in the file.
         raw: its bytes, from ``{`` to ``}``.
         id: the value of its ``id`` as text, if that is a string or a number.
-        fields: its extractors' blocks with the six compared fields, for ``select_article``.
+        url: the same of its ``url``.
+        fields: its extractors' blocks with the six compared fields, for ``select_article``,
+            and their titles.
         has_pick: whether it has a ``selected_extractor`` already.
     """
 
@@ -76,6 +83,7 @@ class Article:
     start: int
     raw: bytes
     id: str | None
+    url: str | None
     fields: dict[str, Any]
     has_pick: bool
 
@@ -124,13 +132,13 @@ class Pass:
         self._items = 0
         self._skipped = 0
 
-        self._id: str | None = None
+        self._names: dict[str, str | None] = {}  # the article's id and url
         self._fields: dict[str, Any] = {}
         self._has_pick = False
         self._key: str | None = None  # of the article's member that is next or open
         self._extractor: str | None = None  # whose block is next or open
         self._block: dict[str, Any] | None = None
-        self._field: str | None = None  # the compared field whose value is next or open
+        self._field: str | None = None  # the wanted field whose value is next or open
 
     def __iter__(self) -> Iterator[Part]:
         buffer = self._head()
@@ -209,7 +217,8 @@ class Pass:
             index=self._items - 1,
             start=self._offset - len(raw),
             raw=raw,
-            id=self._id,
+            id=self._names.get("id"),
+            url=self._names.get("url"),
             fields=self._fields,
             has_pick=self._has_pick,
         )
@@ -287,8 +296,8 @@ class Pass:
                 self._block = None
                 self._has_pick = self._has_pick or key == MEMBER
             elif depth == _BLOCK and self._block is not None:
-                compared = key == ERROR_FIELD or key == TEXT_FIELD[self._extractor or ""]
-                self._field = key if compared else None
+                wanted = key in _SHARED_FIELDS or key == TEXT_FIELD[self._extractor or ""]
+                self._field = key if wanted else None
             else:
                 self._fill_container(depth)
 
@@ -299,8 +308,8 @@ class Pass:
                     self._block = {} if event == "start_map" else None
                     self._field = None
                     self._fields[self._extractor] = self._block
-                elif self._key == "id":
-                    self._id = str(value) if event in ("string", "number") else None
+                elif self._key in _NAMES:
+                    self._names[self._key] = str(value) if event in _NAMING else None
             elif depth == _BLOCK and self._block is not None:
                 if self._field is not None:
                     self._block[self._field] = [] if event.startswith("start") else value
@@ -310,7 +319,7 @@ class Pass:
             self._items += 1
             if event == "start_map":
                 self._article_open = True
-                self._id = None
+                self._names = {}
                 self._fields = {}
                 self._has_pick = False
                 self._extractor = self._block = self._field = None

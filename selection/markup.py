@@ -12,16 +12,16 @@ import html
 import re
 
 # A number of eight digits or more is beyond Unicode unless it is mostly zeros.
-_LONG_REFERENCE = re.compile(r"&#([0-9]{8,})")
+LONG_REFERENCE = re.compile(r"&#([0-9]{8,})")
 _BEYOND_UNICODE = "&#1114112"
 
 # Both patterns also match a failed attempt, up to where it fails. No match can begin
 # inside one: all attempts before the same "]" fail for the same reason, and where "]"
 # or ")" is missing it is missing for every later attempt, too. So no text is read twice.
-_IMAGE = re.compile(r"!\s*\[[^\]]*+(?:\](?:\([^)]*+(\))?)?)?")
-_LINK = re.compile(r"\[(?:([^\]]++)(?:\](?:\(([^)]*+)(\))?)?)?)?")
+IMAGE = re.compile(r"!\s*\[[^\]]*+(?:\](?:\([^)]*+(\))?)?)?")
+LINK = re.compile(r"\[(?:([^\]]++)(?:\](?:\(([^)]*+)(\))?)?)?)?")
 
-_TAG = re.compile(r"<[^>]+>")
+TAG = re.compile(r"<[^>]+>")
 
 
 def visible_text(text: str) -> str:
@@ -29,8 +29,8 @@ def visible_text(text: str) -> str:
     if "&" in text:
         text = _unescape(text)
     if "](" in text:
-        text = _IMAGE.sub(_drop_image, text)
-        text = _LINK.sub(_keep_anchor, text)
+        text = IMAGE.sub(drop_image, text)
+        text = LINK.sub(keep_anchor, text)
     if "<" in text:
         text = _drop_tags(text)
     return text
@@ -38,20 +38,20 @@ def visible_text(text: str) -> str:
 
 def _unescape(text: str) -> str:
     if "&#" in text:
-        text = _LONG_REFERENCE.sub(_clip_reference, text)
+        text = LONG_REFERENCE.sub(clip_reference, text)
     return html.unescape(text)
 
 
-def _clip_reference(match: re.Match[str]) -> str:
+def clip_reference(match: re.Match[str]) -> str:
     digits = match[1].lstrip("0") or "0"
     return f"&#{digits}" if len(digits) < 8 else _BEYOND_UNICODE
 
 
-def _drop_image(match: re.Match[str]) -> str:
+def drop_image(match: re.Match[str]) -> str:
     return " " if match[1] else match[0]
 
 
-def _keep_anchor(match: re.Match[str]) -> str:
+def keep_anchor(match: re.Match[str]) -> str:
     anchor, target, end = match.groups()
     return anchor if target and end else match[0]
 
@@ -60,4 +60,4 @@ def _drop_tags(text: str) -> str:
     # Behind the last ">" no tag can end, and looking for one from every "<" is what takes
     # quadratic time.
     end = text.rfind(">") + 1
-    return _TAG.sub(" ", text[:end]) + text[end:]
+    return TAG.sub(" ", text[:end]) + text[end:]

@@ -30,6 +30,8 @@ TEXT_FIELD: Mapping[str, str] = {
     Extractor.TRAFILATURA: "text",
 }
 ERROR_FIELD = "error"
+#: Not compared; a report shows it.
+TITLE_FIELD = "title"
 
 
 class State(StrEnum):

@@ -81,6 +81,16 @@ def pack_texts(texts: list[str]) -> list[bytes]:
     return [packed[text] for text in texts]
 
 
+def pack_words(texts: list[list[str]]) -> list[list[bytes]]:
+    """Pack the words of one article's visible texts, each by itself.
+
+    Joined, a text's words are what :func:`pack_texts` makes of it, ids apart.
+    """
+    vocabulary = _PER_THREAD.vocabulary
+    vocabulary.trim()
+    return [[vocabulary[word] for word in words] for words in texts]
+
+
 def token_count(packed: bytes) -> int:
     """How many tokens a packed text has."""
     return len(packed) // ID_BYTES

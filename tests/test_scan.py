@@ -38,10 +38,10 @@ def skipped_in(data: bytes, read_size: int = ALL_AT_ONCE) -> int:
 
 
 def fields_of(block: Any, extractor: str) -> dict[str, Any] | None:
-    """The two compared fields of a block as ``json`` read it; None for what is no block."""
+    """The three fields of a block that are read, as ``json`` read them; None for no block."""
     if not isinstance(block, dict):
         return None
-    names = (documents.TEXT_FIELDS[extractor], "error")
+    names = (documents.TEXT_FIELDS[extractor], "error", "title")
     return {name: comparable(block[name]) for name in names if name in block}
 
 
@@ -181,9 +181,9 @@ def test_skipped_items_are_counted_once_when_a_long_number_makes_a_second_pass()
     ("article", "fields"),
     [
         pytest.param(
-            b'{"trafilatura": {"text": "a", "error": null, "title": "t"}}',
-            {"trafilatura": {"text": "a", "error": None}},
-            id="text and error alone",
+            b'{"trafilatura": {"text": "a", "error": null, "title": "t", "author": "x"}}',
+            {"trafilatura": {"text": "a", "error": None, "title": "t"}},
+            id="text, error and title alone",
         ),
         pytest.param(
             b'{"readability": {"text": "no", "cleaned_text": "yes"}}',
