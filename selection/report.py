@@ -1,0 +1,129 @@
+"""A batch as facts, and as one page to look at."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from selection.atomic import AtomicFile
+from selection.batch import check_target
+from selection.document import Article, Gap
+from selection.facts import Facts, facts_of
+from selection.overview import Overview
+from selection.page import Batch, page, row_json, text_json
+from selection.scan import scan
+from selection.shelf import Shelf
+from selection.source import Source
+
+SUFFIX = "_report"
+
+#: How many bytes of texts go into a page unless told otherwise.
+TEXT_LIMIT = 5_000_000
+#: How many bytes of the list go into a page.
+ROW_LIMIT = 8_000_000
+
+Progress = Callable[[int, int, int], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A page that was written.
+
+    Attributes:
+        input, output: the paths.
+        articles: how many the batch has.
+        listed: how many of them are in the page's list.
+        with_texts: of how many the texts are in the page.
+        bytes: size of the page.
+    """
+
+    input: str
+    output: str
+    articles: int
+    listed: int
+    with_texts: int
+    bytes: int
+
+
+def default_report(path: str) -> str:
+    """``<name>_report.html`` beside the batch."""
+    return os.path.splitext(path)[0] + SUFFIX + ".html"
+
+
+def read_facts(path: str, progress: Progress | None = None) -> Iterator[Facts]:
+    """The facts of every article of a batch, selected or not, as it streams.
+
+    Args:
+        path: the batch.
+        progress: called after every article with bytes read, bytes in all, articles so far.
+
+    Raises:
+        DataError: the file is no batch; what came before the fault has been given by then.
+        InputError, TransferError: as for ``select_file``.
+    """
+    with Source(path) as source, source.unchanging():
+        for facts, _ in _articles(source, progress):
+            yield facts
+
+
+def write_report(
+    path: str,
+    output: str | None = None,
+    text_limit: int = TEXT_LIMIT,
+    progress: Progress | None = None,
+) -> Report:
+    """Write one self-contained HTML page about a batch, selected or not.
+
+    The page has the figures of all articles; of the list, and of the texts, what fits. Those
+    whose extractors agree least come first. It appears complete or not at all.
+
+    Args:
+        path: the batch.
+        output: the page; by default :func:`default_report`.
+        text_limit: how many bytes of texts to include.
+        progress: as for :func:`read_facts`.
+
+    Raises:
+        SelectionError: as ``select_file``.
+    """
+    target = default_report(path) if output is None else output
+    overview = Overview()
+    size = 0
+    with Source(path) as source:
+        check_target(target, source)
+        with AtomicFile(target) as file, Shelf(ROW_LIMIT) as rows, Shelf(text_limit) as texts:
+            with source.unchanging():
+                for facts, article in _articles(source, progress):
+                    overview.add(facts)
+                    rank = _rank(facts)
+                    if rows.wants(rank, facts.index):
+                        rows.put(rank, facts.index, row_json(facts))
+                    if _has_text(facts) and texts.wants(rank, facts.index):
+                        texts.put(rank, facts.index, text_json(article, facts.decision))
+            batch = Batch(os.path.basename(path), source.size, text_limit)
+            for piece in page(batch, overview, rows, texts):
+                file.write((piece,))
+                size += len(piece)
+            report = Report(path, target, overview.articles, len(rows), len(texts), size)
+    return report
+
+
+def _articles(source: Source, progress: Progress | None) -> Iterator[tuple[Facts, Article]]:
+    done = 0
+    for part in scan(source, source.path):
+        if isinstance(part, Gap):
+            continue
+        yield facts_of(part), part
+        done += 1
+        if progress:
+            progress(part.end, source.size, done)
+
+
+def _rank(facts: Facts) -> float:
+    """The less the extractors agree, the higher; last what was not compared."""
+    return -1.0 if facts.agreement is None else 1.0 - facts.agreement
+
+
+def _has_text(facts: Facts) -> bool:
+    return any(candidate.tokens for candidate in facts.decision.candidates)

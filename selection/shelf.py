@@ -1,0 +1,88 @@
+"""Keep, of a stream of pieces, those that matter most and fit into so many bytes."""
+
+from __future__ import annotations
+
+import heapq
+import tempfile
+from collections.abc import Iterator
+from types import TracebackType
+
+from selection.errors import WriteError
+
+_Slot = tuple[float, int, int, int]
+
+
+class Shelf:
+    """Pieces of bytes by rank, in a temporary file of their own.
+
+    What is kept does not depend on the order of arrival but for pieces that are larger than
+    the whole limit. Memory grows with the number of pieces kept, not with their size.
+
+    Args:
+        limit: how many bytes may be kept.
+
+    Attributes:
+        left_out: how many pieces were refused or had to go.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._kept: list[_Slot] = []  # a heap, the first to go on top
+        self._size = 0
+        self._written = 0
+        self._bar: tuple[float, int] | None = None  # the most that had to go
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115  # closed by __exit__
+        self.left_out = 0
+
+    def __enter__(self) -> Shelf:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def wants(self, rank: float, index: int) -> bool:
+        """Whether a piece of that rank can be kept if it is small; if not, it is left out."""
+        if self._limit and (self._bar is None or (rank, -index) > self._bar):
+            return True
+        self.left_out += 1
+        return False
+
+    def put(self, rank: float, index: int, piece: bytes) -> None:
+        """Keep a piece that is wanted, if need be in place of lesser ones.
+
+        Args:
+            rank: the higher, the longer it is kept; of equals the one of the lower index.
+            index: where it stands among the pieces given back.
+
+        Raises:
+            WriteError: there is no space for it.
+        """
+        if len(piece) > self._limit:
+            self.left_out += 1
+            return
+        try:
+            self._file.write(piece)
+        except OSError as error:
+            raise WriteError(f"a temporary file: writing failed: {error.strerror}") from None
+        heapq.heappush(self._kept, (rank, -index, self._written, len(piece)))
+        self._written += len(piece)
+        self._size += len(piece)
+        while self._size > self._limit:
+            lowest, place, _, size = heapq.heappop(self._kept)
+            self._size -= size
+            self._bar = lowest, place
+            self.left_out += 1
+
+    def pieces(self) -> Iterator[tuple[int, bytes]]:
+        """What is kept, by index: index and piece."""
+        for _, place, offset, size in sorted(self._kept, key=lambda slot: -slot[1]):
+            self._file.seek(offset)
+            yield -place, self._file.read(size)
