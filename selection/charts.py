@@ -10,8 +10,9 @@ from pygal.style import Style
 from selection.overview import Figure
 
 _WIDTH = 350
-_BAR, _AXIS, _LEGEND_LINE = 34, 34, 24
-_DISTRIBUTION_HEIGHT = 240
+_BAR, _AXIS = 34, 34
+_DISTRIBUTION_HEIGHT = 210
+_ROOM_FOR_VALUES = 44
 _TEXT = 12
 
 # Nothing of pygal's own style, script and tooltips goes into the page; sizes are what it
@@ -20,20 +21,26 @@ _STYLE = Style(
     label_font_size=_TEXT,
     major_label_font_size=_TEXT,
     value_font_size=_TEXT,
-    legend_font_size=_TEXT,
     font_family="sans-serif",
 )
 _NOT_DRAWN = ("defs", "desc", "title")
 
-# So many that their names do not run into each other.
-_LEGEND_COLUMNS = {1: 1, 3: 3, 4: 2}
+
+def has_legend(figure: Figure) -> bool:
+    """Whether the colours of a figure have to be explained; the drawing does not."""
+    return len(figure.series) > 1 and not is_diagonal(figure)
+
+
+def is_diagonal(figure: Figure) -> bool:
+    """Whether every series is one bar, named by its label."""
+    return any(None in counts for counts in figure.series.values())
 
 
 def draw(figure: Figure) -> str:
     """One figure as an ``svg`` element without style, script or id.
 
     Its marks have pygal's classes: ``color-0`` and so on for the series, ``bar``, ``axis``,
-    ``guide``, ``legend``.
+    ``guide``.
     """
     tree = _chart(figure).render_tree()
     _strip(tree)
@@ -53,28 +60,23 @@ def _chart(figure: Figure) -> pygal.graph.graph.Graph:
         "width": _WIDTH,
         "margin": 6,
         "truncate_label": -1,
-        "truncate_legend": -1,
-        "legend_at_bottom": True,
-        "legend_at_bottom_columns": _LEGEND_COLUMNS[len(figure.series)],
-        "legend_box_size": 10,
+        "show_legend": False,
         "formatter": "{:,.0f}".format,
         "min_scale": 2,
         "max_scale": 5,
     }
     if figure.is_distribution:
-        chart = pygal.Bar(height=_DISTRIBUTION_HEIGHT, show_legend=True, **options)
+        chart = pygal.Bar(height=_DISTRIBUTION_HEIGHT, **options)
         chart.x_labels = list(figure.labels)
-        chart.x_title = None
         for name, counts in figure.series.items():
             chart.add(name, list(counts))
         return chart
-    is_diagonal = any(None in counts for counts in figure.series.values())
-    has_legend = len(figure.series) > 1 and not is_diagonal
-    lines = len(figure.series) // _LEGEND_COLUMNS[len(figure.series)] if has_legend else 0
+    has_values = not has_legend(figure)
+    if has_values:
+        options["margin_right"] = _ROOM_FOR_VALUES
     chart = pygal.HorizontalStackedBar(
-        height=_BAR * len(figure.labels) + _AXIS + _LEGEND_LINE * lines,
-        show_legend=has_legend,
-        print_values=not has_legend,
+        height=_BAR * len(figure.labels) + _AXIS,
+        print_values=has_values,
         print_values_position="top",
         **options,
     )
@@ -82,7 +84,7 @@ def _chart(figure: Figure) -> pygal.graph.graph.Graph:
     chart.x_labels = list(reversed(figure.labels))
     for name, counts in figure.series.items():
         # Of a count that is not there pygal would print a zero.
-        chart.add(name, list(reversed(counts)), formatter=_present if is_diagonal else None)
+        chart.add(name, list(reversed(counts)), formatter=_present if is_diagonal(figure) else None)
     return chart
 
 

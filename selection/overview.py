@@ -129,7 +129,7 @@ class Overview:
                 "Articles by how much two extractors' shingles have in common: "
                 "2 x common / sum of both.",
                 Palette.SHARES,
-                [f"{one} / {other}" for one, other in PAIRS],
+                [f"{one}, {other}" for one, other in PAIRS],
                 {
                     label: [self._alike[pair, step] for pair in range(len(PAIRS))]
                     for step, label in enumerate(ALIKE_LABELS)

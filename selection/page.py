@@ -17,7 +17,7 @@ from importlib import resources
 from string import Template
 from typing import Any
 
-from selection.charts import draw
+from selection.charts import draw, has_legend, is_diagonal
 from selection.document import Article
 from selection.explain import sentences
 from selection.facts import Facts
@@ -190,16 +190,22 @@ def _figure(figure: Figure) -> str:
     return (
         f'<figure id="figure-{figure.key}" class="{figure.palette}">'
         f"<figcaption><h3>{escape(figure.title)}</h3><p>{escape(figure.note)}</p></figcaption>\n"
-        f"{draw(figure)}\n"
+        f"{draw(figure)}\n{_legend(figure)}"
         f'<details><summary>Numbers<span class="unseen"> of {escape(figure.title)}</span>'
         f"</summary>{_table(figure)}</details></figure>\n"
     )
 
 
+def _legend(figure: Figure) -> str:
+    if not has_legend(figure):
+        return ""
+    items = (f'<li class="color-{i}">{escape(name)}</li>' for i, name in enumerate(figure.series))
+    return f'<ul class="keys">{"".join(items)}</ul>\n'
+
+
 def _table(figure: Figure) -> str:
-    is_one_column = any(None in counts for counts in figure.series.values())
     series: Mapping[str, Any] = figure.series
-    if is_one_column:
+    if is_diagonal(figure):
         series = {"articles": [sum(filter(None, row)) for row in zip(*series.values())]}
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in series)
     body = "".join(

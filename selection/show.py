@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from rich import box
 from rich.console import Console
@@ -25,6 +25,9 @@ from selection.batch import Summary
 from selection.errors import SelectionError
 from selection.explain import Explanation, arithmetic, sentences
 from selection.rules import Candidate, Extractor, Rule
+
+if TYPE_CHECKING:
+    from selection.report import Report as Page
 
 _SECONDS_BETWEEN_LINES = 5.0
 _SECONDS_BETWEEN_REDRAWS = 0.1
@@ -117,6 +120,14 @@ def log_summary(summary: Summary) -> None:
     log(
         f"{summary.input}: done, {summary.articles:,} articles ({picks}), "
         f"{summary.skipped:,} skipped, {summary.seconds:.2f} s, output {summary.output}"
+    )
+
+
+def log_report(page: Page) -> None:
+    """A written report as one line on standard error."""
+    log(
+        f"{page.input}: {page.articles:,} articles, {page.listed:,} listed, "
+        f"{page.with_texts:,} with their texts, a page of {page.bytes / 1e6:.1f} MB"
     )
 
 
