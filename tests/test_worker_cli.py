@@ -229,13 +229,34 @@ def test_local_selects_through_a_queue_of_its_own(folder: Path, workers: Workers
     )
     assert done.returncode == 0
     assert str(folder / "b_selected.json") in done.stdout
+    assert done.stdout.splitlines()[-2:] == [
+        f"report: {folder / 'a_report.html'}",
+        f"report: {folder / 'b_report.html'}",
+    ]
     assert sorted(os.listdir(folder)) == [
         "a.json",
+        "a_report.html",
         "a_selected.json",
         "b.json",
+        "b_report.html",
         "b_selected.json",
         "c.json",
     ]
+
+
+def test_local_with_json_prints_jobs_alone(folder: Path, workers: Workers) -> None:
+    done = run(workers, "local", folder / "a.json", "--json", TMPDIR=str(folder))
+    assert [json.loads(line)["state"] for line in done.stdout.splitlines()] == ["finished"]
+    assert f"report: {folder / 'a_report.html'}" in done.stderr
+
+
+def test_local_tells_that_a_report_cannot_be_made(folder: Path, workers: Workers) -> None:
+    (folder / "a_report.html").mkdir()
+    done = run(workers, "local", folder / "a.json", folder / "b.json", TMPDIR=str(folder))
+    assert done.returncode == 73
+    assert "a_report.html: the output exists and is no regular file" in done.stderr
+    assert (folder / "a_selected.json").exists()
+    assert (folder / "b_report.html").exists()
 
 
 def test_local_tells_a_failure_by_its_code(folder: Path, workers: Workers) -> None:

@@ -17,7 +17,7 @@ from rq.job import Job
 from selection import command, errors
 from selection.batch import Summary
 from selection.errors import SelectionError
-from selection.show import console, log, log_error, print_summaries
+from selection.show import console, log, log_error, print_summaries, printable, progress
 from worker import show
 from worker.doctor import examine
 from worker.files import expand
@@ -242,6 +242,8 @@ def doctor(as_json: bool) -> int:
 def local(files: Sequence[str], workers: int, as_json: bool) -> int:
     """Select FILEs through a private queue with real workers, all gone afterwards.
 
+    Ends by writing a report of each, <name>_report.html beside it, and printing its path.
+
     \b
     Examples:
       selection-worker local river_plate_extracted.json
@@ -252,14 +254,36 @@ def local(files: Sequence[str], workers: int, as_json: bool) -> int:
         jobs, code = _enqueue_all(files, None, connection, settings)
         ids = list(dict.fromkeys(job.id for job in jobs))
         batches = follow(connection, settings, ids, running.require) if ids else []
+    summaries = [Summary(**batch.summary) for batch in batches if batch.summary]
     if as_json:
         _print_batches(batches, as_json)
     else:
-        summaries = [Summary(**batch.summary) for batch in batches if batch.summary]
         if summaries:
             print_summaries(summaries)
         _print_batches([batch for batch in batches if not batch.summary], as_json)
-    return code or _code(batches)
+    code = code or _code(batches)
+    for summary in summaries:
+        failure = _report(summary.input, as_json)
+        code = code or failure
+    return code
+
+
+def _report(path: str, as_json: bool) -> int:
+    """Write a batch's report and print where it is; the exit code of what failed."""
+    # What it draws with would cost every other command a tenth of a second.
+    from selection.report import write_report
+
+    try:
+        with progress(path) as shown:
+            report = write_report(path, progress=shown)
+    except SelectionError as error:
+        log_error(error)
+        return error.exit_code
+    if as_json:
+        log(f"report: {report.output}")
+    else:
+        click.echo(f"report: {printable(report.output)}")
+    return 0
 
 
 @selection_worker.command()

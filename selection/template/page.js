@@ -51,12 +51,12 @@
     agreement: (row) => row.agreement,
     margin: (row) => (row.margin === null ? null : Math.abs(row.margin)),
   };
-  /* How each order of the menu puts an article, the first number deciding first. */
+  /* How each order of the menu ranks an article, the lowest number first. */
   const ORDERS = {
-    batch: (row) => [row.index],
-    close: (row) => [row.margin === null ? 2 : Math.abs(row.margin)],
-    none: (row) => [row.consensus === 0 ? 0 : 1, row.agreement === null ? 2 : row.agreement],
-    low: (row) => [row.agreement === null ? 2 : row.agreement],
+    batch: (row) => row.index,
+    close: (row) => (row.margin === null ? 2 : Math.abs(row.margin)),
+    none: (row) => (row.consensus === 0 ? 0 : 1),
+    low: (row) => (row.agreement === null ? 2 : row.agreement),
   };
 
   const controls = {
@@ -72,16 +72,8 @@
 
   const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 
-  const byOrder = (name) => {
-    const place = new Map(rows.map((row) => [row, ORDERS[name](row)]));
-    return (a, b) => {
-      const [one, other] = [place.get(a), place.get(b)];
-      for (let i = 0; i < one.length; i += 1) {
-        if (one[i] !== other[i]) return one[i] - other[i];
-      }
-      return a.index - b.index;
-    };
-  };
+  const byOrder = (name) => (a, b) =>
+    ORDERS[name](a) - ORDERS[name](b) || a.index - b.index;
 
   /* What has no value stays last, whichever way the column is sorted. */
   const byColumn = (key, descending) => {
@@ -390,6 +382,7 @@
     }
   });
   window.addEventListener("hashchange", () => route(false));
+  byId("without-script").hidden = true;
   update();
   route(true);
 })();

@@ -1,0 +1,416 @@
+"""The report's facts, marks and limits, worked out by hand; its page is tested in a browser."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import subprocess
+import sys
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import batches
+import pytest
+from batches import COMMON, OTHER
+from hypothesis import given
+from hypothesis import strategies as st
+from test_cli import run
+
+from selection import select_article
+from selection.document import Article
+from selection.facts import Facts, facts_of
+from selection.marks import passages
+from selection.markup import visible_text
+from selection.overview import Overview
+from selection.report import read_facts, write_report
+from selection.rules import Extractor, Rule
+from selection.scan import scan
+from selection.shelf import Shelf
+from selection.trace import trace
+
+ROOT = Path(__file__).parent.parent
+
+
+def articles_of(*articles: Any) -> list[Article]:
+    document = json.dumps({"articles": articles}).encode()
+    return [part for part in scan(io.BytesIO(document), "batch") if isinstance(part, Article)]
+
+
+def facts(article: Any) -> Facts:
+    (found,) = articles_of(article)
+    return facts_of(found)
+
+
+# ----------------------------------------------------------------------------- facts
+
+
+def test_facts_of_a_clear_call() -> None:
+    # COMMON has 10 tokens, 6 shingles; three more tokens make 9 shingles of which 6 are
+    # shared: 2 x 6 / (6 + 9) = 0.8. The third has 2 shingles and nothing in common.
+    found = facts(batches.article(COMMON, OTHER, COMMON + " a b c", id=7, url="u"))
+    assert (found.index, found.id, found.url) == (0, "7", "u")
+    assert found.decision.extractor is Extractor.NEWSPAPER4K
+    assert found.decision.rule is Rule.SCORE
+    assert found.agreement == 1.0
+    assert found.margin == pytest.approx(0.2)
+    # newspaper4k and readability, newspaper4k and trafilatura, readability and trafilatura
+    assert found.pairs == (0.0, 2 * 6 / (6 + 9), 0.0)
+
+
+def test_pairs_of_three_that_share_differently() -> None:
+    # Shingles: n has abcde, bcdef, cdefg; r has abcde, bcdef; t has xabcd, abcde.
+    n, r, t = "a b c d e f g", "a b c d e f", "x a b c d e"
+    # In common have n and r two, n and t one (abcde), r and t the same one.
+    assert facts(batches.article(n, r, t)).pairs == (2 * 2 / 5, 2 * 1 / 5, 2 * 1 / 4)
+
+
+def test_a_degraded_candidate_is_in_no_pair() -> None:
+    article = batches.article(COMMON, COMMON, COMMON)
+    article["readability"]["error"] = "broken"
+    assert facts(article).pairs == (None, 1.0, None)
+
+
+def test_margin_is_against_another_text() -> None:
+    # The two equal texts are one call, whichever of them is named: the rival is the third.
+    assert facts(batches.article(COMMON, COMMON, OTHER)).margin == 1.0
+    assert facts(batches.article(COMMON, COMMON, "")).margin is None
+    # One token more: 7 shingles, 6 shared, 12 / 13. Three texts, consensus 6 from the two.
+    longer = COMMON + " eleven"
+    found = facts(batches.article(longer, COMMON, ""))
+    assert found.decision.extractor is Extractor.READABILITY
+    assert found.margin == pytest.approx(1 - 12 / 13)
+
+
+def test_margin_is_negative_where_a_tie_rule_picks_the_lesser_score() -> None:
+    # 100 tokens are 96 shingles; without the last, 95 of them. Consensus is 96 by two equal
+    # texts; 2 x 95 / (96 + 95) is within 0.03 of 1, and 95 shingles are the fewest.
+    words = [f"w{n}" for n in range(100)]
+    whole, shorter = " ".join(words), " ".join(words[:-1])
+    found = facts(batches.article(whole, whole, shorter))
+    assert found.decision.extractor is Extractor.TRAFILATURA
+    assert found.margin == pytest.approx(190 / 191 - 1)
+
+
+def test_nothing_compared_has_no_agreement_and_no_consensus_has_zero() -> None:
+    single, fallback = facts(batches.picks_trafilatura()), facts({})
+    assert (single.agreement, single.margin) == (None, None)
+    assert (fallback.agreement, fallback.pairs) == (None, (None, None, None))
+    apart = facts(batches.article("a b c", "d e f", "g h i"))
+    assert (apart.agreement, apart.margin, apart.pairs) == (0.0, None, (0.0, 0.0, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("article", "name"),
+    [
+        ({"newspaper4k": {"title": " "}, "trafilatura": {"title": " T "}, "url": "u"}, "T"),
+        ({"readability": {"title": "[no-title]"}, "url": "u", "id": "i"}, "u"),
+        ({"readability": {"title": ["no", {"title": "x"}]}, "id": 5}, "5"),
+        ({"url": {"url": "x"}}, "article 0"),
+        ({"newspaper4k": None, "trafilatura": {"meta": {"title": "x"}}}, "article 0"),
+    ],
+)
+def test_an_article_is_called_by_title_address_id_or_place(article: Any, name: str) -> None:
+    assert facts(article).name == name
+
+
+def test_names_beside_what_json_cannot_hold() -> None:
+    depth = 5_000
+    raw = (
+        b'{"articles": [{"n": %s, "x": %s%s, "url": "\\ud800", "newspaper4k": {"title": "t"}}]}'
+        % (
+            b"9" * 5_000,
+            b"[" * depth,
+            b"]" * depth,
+        )
+    )
+    (article,) = [p for p in scan(io.BytesIO(raw), "batch") if isinstance(p, Article)]
+    found = facts_of(article)
+    assert (found.url, found.title) == ("\ufffd", "t")
+
+
+def test_facts_as_plain_data_are_flat() -> None:
+    row = facts(batches.article(COMMON, OTHER, COMMON + " a b c", id="x")).as_dict()
+    assert row["pick"] == "newspaper4k"
+    assert row["rule"] == "score"
+    assert row["pool"] == ["newspaper4k"]
+    assert row["consensus"] == 6
+    assert row["trafilatura_shingles"] == 9
+    assert row["trafilatura_score"] == 0.8
+    assert row["readability_state"] == "usable"
+    assert row["newspaper4k_trafilatura"] == 0.8
+    assert [name for name, value in row.items() if isinstance(value, (dict, tuple))] == []
+
+
+# -------------------------------------------------------------------------- overview
+
+
+def test_overview_counts() -> None:
+    overview = Overview()
+    for article in (
+        batches.article(COMMON, OTHER, COMMON + " a b c"),  # scores 1, 0, 0.8
+        batches.article("a b c", "d e f", "g h i"),  # no consensus
+        batches.article("a b c d e f g h i j", "a b c d e z y x w v", ""),  # 2 / 7 each
+        batches.picks_trafilatura(),
+        {},
+    ):
+        overview.add(facts(article))
+    assert (overview.articles, overview.compared) == (5, 3)
+    assert (overview.no_consensus, overview.low_agreement, overview.close_calls) == (1, 1, 1)
+    figures = {figure.key: figure for figure in overview.figures()}
+    assert figures["picks"].series["trafilatura"] == [None, None, 1]
+    assert figures["rules"].series["articles"] == [1, 1, 1, 0, 1, 0, 1, 0, 0]
+    assert figures["states"].series["unavailable"] == [2, 2, 2]
+    assert figures["pairs"].series == {
+        "nothing": [2, 1, 2],
+        "under half": [1, 0, 0],  # 2 x 1 / 12
+        "half or more": [0, 1, 0],
+        "0.95 or more": [0, 0, 0],
+    }
+    # 1, 0 and 2 / 7
+    assert figures["scores"].series["newspaper4k"] == [1, 0, 1, 0, 0, 0, 0, 0, 0, 1]
+    # 0; 10, 3, 10 tokens; none of 50 or more
+    assert figures["tokens"].series["newspaper4k"] == [2, 3, 0, 0, 0, 0, 0, 0]
+
+
+# ----------------------------------------------------------------------------- marks
+
+
+def test_passages_of_consensus_and_surplus() -> None:
+    one, other = passages(["Before. " + COMMON + ", after * that.", COMMON.upper()])
+    assert one == ["Before. ", COMMON + ",", " after * that."]
+    assert other == ["", COMMON.upper(), ""]
+
+
+def test_passages_are_those_of_the_raw_text() -> None:
+    marked = "<b>one</b> [two three](http://x.example/y) four &amp; f&#105;ve!"
+    one, other = passages([marked + " six", "zero one two three four five"])
+    assert one == ["<b>", marked[3:], " six"]
+    assert other == ["zero ", "one two three four five", ""]
+
+
+def test_a_word_is_consensus_if_all_its_tokens_are() -> None:
+    one, _ = passages(["a b c d e-x f", "a b c d e"])
+    assert one == ["", "a b c d", " e-x f"]
+
+
+def test_short_texts_are_one_shingle() -> None:
+    assert passages(["a b", "a b", "a b c"]) == [["", "a b", ""], ["", "a b", ""], ["a b c"]]
+
+
+MARKUP_PARTS = """
+< > & amp; #65; #x41; &eacute &lt;b&gt; ![ [ ]( ] ) a b é ! &#000000065; &#99999999999;
+"""
+MARKUP = st.lists(st.sampled_from([*MARKUP_PARTS.split(), " ", "\n"]), max_size=20).map("".join)
+
+
+@given(MARKUP)
+def test_trace_shows_what_is_compared(text: str) -> None:
+    traced = trace(text)
+    assert traced.visible == visible_text(text)
+    assert len(traced.starts) == len(traced.ends) == len(traced.visible)
+    assert sorted(traced.starts) == list(traced.starts)
+    assert all(start < end for start, end in zip(traced.starts, traced.ends))
+
+
+@given(MARKUP, MARKUP)
+def test_passages_joined_are_the_text(one: str, other: str) -> None:
+    texts = [one + " a b a b a", "a b a b a " + other]
+    assert ["".join(found) for found in passages(texts)] == texts
+
+
+def test_marked_tokens_are_the_shingles_that_were_counted() -> None:
+    # With words of one token, a text whose shingles are all shared is all consensus.
+    text = "one two three four five six seven"
+    article = batches.article(text, "zero " + text, "")
+    shared = select_article(article).candidates[0].shared
+    assert shared == 3
+    assert passages([text, "zero " + text]) == [["", text, ""], ["zero ", text, ""]]
+
+
+# ----------------------------------------------------------------------------- shelf
+
+
+def test_a_shelf_keeps_what_ranks_highest_in_the_order_of_the_batch() -> None:
+    with Shelf(10) as shelf:
+        for index, rank in enumerate([0.1, 0.9, 0.5, 0.5, 0.2]):
+            if shelf.wants(rank, index):
+                shelf.put(rank, index, b"%d---" % index)
+        # Two of four bytes fit: the best, and of the two equal ones the first.
+        assert list(shelf.pieces()) == [(1, b"1---"), (2, b"2---")]
+        assert (len(shelf), shelf.left_out) == (2, 3)
+
+
+def test_a_shelf_refuses_what_is_too_large_and_keeps_the_rest() -> None:
+    with Shelf(5) as shelf:
+        shelf.put(1.0, 0, b"123456")
+        assert shelf.wants(0.5, 1)
+        shelf.put(0.5, 1, b"12345")
+        assert [index for index, _ in shelf.pieces()] == [1]
+        assert shelf.left_out == 1
+    with Shelf(0) as nothing:
+        assert not nothing.wants(1.0, 0)
+        assert nothing.left_out == 1
+
+
+# ------------------------------------------------------------------------------ page
+
+
+def test_the_page_holds_texts_up_to_the_limit_and_says_what_is_left_out(tmp_path: Path) -> None:
+    apart = batches.article("a b c", "d e f", "g h i")
+    articles = [batches.picks_newspaper4k(), apart, batches.picks_newspaper4k(), {}]
+    path = batches.write(tmp_path / "b.json", articles)
+    report = write_report(str(path), text_limit=150)
+    page = Path(report.output).read_text()
+    # The texts of article 1, whose extractors agree least, are some 90 bytes as JSON, those
+    # of 0 and 2 some 200; article 3 has none.
+    assert re.findall(r'id="text-(\d+)"', page) == ["1"]
+    assert "the texts of 2 are left out (the limit was 150 bytes)" in page
+    assert (report.articles, report.listed, report.with_texts) == (4, 4, 1)
+    assert report.bytes == len(page.encode())
+
+
+def test_the_list_is_bounded_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("selection.report.ROW_LIMIT", 1_000)
+    path = batches.write(tmp_path / "b.json", [batches.picks_newspaper4k(id="x" * 90)] * 20)
+    report = write_report(str(path), text_limit=0)
+    page = Path(report.output).read_text()
+    rows = re.findall(r'id="rows">(.*?)</script>', page, re.DOTALL)[0]
+    assert len(rows) <= 1_000 + 2 * 20
+    assert [row[0] for row in json.loads(rows)] == list(range(report.listed))
+    assert 0 < report.listed < 20
+    assert f"{20 - report.listed} more are in the figures alone" in page
+
+
+def test_long_texts_are_cut_and_long_names_too(tmp_path: Path) -> None:
+    article = batches.article("w " * 60_000, "", "", id="i" * 300)
+    path = batches.write(tmp_path / "b.json", [article])
+    page = Path(write_report(str(path)).output).read_text()
+    (text,) = re.findall(r'id="text-0">(.*?)</script>', page)
+    assert json.loads(text)["left"] == [20_000, 0, 0]
+    assert len(json.loads(text)["texts"][0][0]) == 100_000
+    assert "i" * 199 + "…" in page
+    assert "i" * 200 not in page
+
+
+def test_the_policy_allows_the_pages_own_style_and_script_alone(tmp_path: Path) -> None:
+    path = batches.write(tmp_path / "b.json", [])
+    page = Path(write_report(str(path)).output).read_text()
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    assert re.fullmatch(
+        r"default-src 'none'; style-src 'sha256-[\w+/]{43}='; script-src 'sha256-[\w+/]{43}='; "
+        r"img-src data:; base-uri 'none'; form-action 'none'; "
+        r"require-trusted-types-for 'script'",
+        unescape(policy),
+    )
+    markup = re.sub(r"<(script|style)\b[^>]*>.*?</\1>", "", page, flags=re.DOTALL)
+    assert not re.search(r"<[^>]*\s(on\w+|style|src)=", markup)
+
+
+def test_colours_are_readable() -> None:
+    css = (ROOT / "selection" / "template" / "page.css").read_text()
+    light, dark = (
+        dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", block))
+        for block in re.findall(r":root \{(.*?)\}", css, re.DOTALL)
+    )
+    assert light.keys() == dark.keys()
+    for colours in (light, dark):
+        for text in ("ink", "quiet", "link"):
+            for ground in ("ground", "paper"):
+                assert contrast(colours[text], colours[ground]) >= 4.5, (text, ground)
+        for ground in ("consensus", "surplus"):
+            assert contrast(colours["ink"], colours[ground]) >= 4.5, ground
+        assert contrast(colours["paper"], colours["link"]) >= 4.5
+        for shape in ("first", "second", "third", "focus"):
+            assert contrast(colours[shape], colours["paper"]) >= 3, shape
+
+
+def contrast(one: str, other: str) -> float:
+    """WCAG's contrast of two colours, 1 to 21."""
+    lights = sorted([luminance(one), luminance(other)])
+    return (lights[1] + 0.05) / (lights[0] + 0.05)
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+# --------------------------------------------------------------------------- command
+
+
+@pytest.fixture
+def batch(tmp_path: Path) -> Path:
+    return batches.write(
+        tmp_path / "batch.json",
+        [batches.picks_newspaper4k(id="a"), "x", batches.picks_trafilatura()],
+    )
+
+
+def test_report_writes_beside_the_batch_and_prints_its_path(batch: Path) -> None:
+    done = run("report", batch)
+    page = batch.with_name("batch_report.html")
+    assert (done.returncode, done.stdout) == (0, f"{page}\n")
+    assert "2 articles, 2 listed, 2 with their texts" in done.stderr
+    assert page.read_text().startswith("<!doctype html>")
+
+
+def test_a_selected_batch_has_the_same_report(batch: Path, tmp_path: Path) -> None:
+    run("run", batch, "-o", tmp_path / "picked.json")
+    facts, again = (
+        [{**found.as_dict(), "bytes": 0} for found in read_facts(str(path))]
+        for path in (batch, tmp_path / "picked.json")
+    )
+    assert facts == again
+
+
+def test_report_json_prints_one_object_an_article_and_writes_nothing(batch: Path) -> None:
+    done = run("report", batch, "--json")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert rows == [found.as_dict() for found in read_facts(str(batch))]
+    assert [(row["index"], row["pick"]) for row in rows] == [(0, "newspaper4k"), (2, "trafilatura")]
+    assert list(batch.parent.iterdir()) == [batch]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["batch.json", "-o", "batch.json"], 73),
+        (["batch.json", "-o", "missing/page.html"], 73),
+        (["batch.json", "-o", "link.html"], 73),
+        (["missing.json"], 66),
+        (["list.json"], 65),
+        (["batch.json", "--text-limit", "5X"], 2),
+        (["batch.json", "--text-limit", "-1"], 2),
+        (["batch.json", "--json", "-o", "page.html"], 2),
+        (["batch.json", "--json", "--text-limit", "1"], 2),
+    ],
+)
+def test_report_that_fails_leaves_all_as_it_was(
+    batch: Path, arguments: list[str], code: int
+) -> None:
+    (batch.parent / "list.json").write_text("[]")
+    (batch.parent / "link.html").symlink_to(batch)
+    before = {path: path.read_bytes() for path in batch.parent.iterdir()}
+    done = run("report", *arguments, cwd=batch.parent)
+    assert done.returncode == code
+    assert done.stderr
+    assert "Traceback" not in done.stderr
+    assert {path: path.read_bytes() for path in batch.parent.iterdir()} == before
+
+
+def test_the_readmes_example_reads_the_facts(tmp_path: Path) -> None:
+    readme = (ROOT / "README.md").read_text()
+    (example,) = [
+        code for code in re.findall(r"```python\n(.*?)```", readme, re.DOTALL) if "polars" in code
+    ]
+    sample = ROOT / "examples" / "river_plate_extracted.json"
+    (tmp_path / "facts.jsonl").write_text(run("report", sample, "--json").stdout)
+    done = subprocess.run(
+        [sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    # Of the sample's picks newspaper4k has eleven.
+    assert re.search(r"newspaper4k +┆ +11\b|newspaper4k +│ +11\b", done.stdout), done.stdout

@@ -1,0 +1,307 @@
+"""The report's page in a real Chromium: what a person sees and does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import batches
+import pytest
+from batches import COMMON, OTHER
+from browser import DESKTOP, PHONE, launched, opened
+from playwright.sync_api import Browser, Page, expect
+
+from selection.report import write_report
+
+# It ends what it may stand in and runs what it can.
+HOSTILE = (
+    "</script><script>alert(1)</script></title></style><!-- <img src=x onerror=alert(2)> "
+    "<svg onload=alert(3)> \" ' onfocus=alert(4) autofocus ${alert(5)} &lt;b&gt; \\u003cb> "
+    "\u2028\u2029 \u202eRTL\u202c \x00 \ud800 ]]>"
+)
+SHOWN = HOSTILE.replace("\ud800", "\ufffd")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with launched() as chromium:
+        yield chromium
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Six articles, one for each thing to look for, and one item that is none."""
+    degraded = batches.article(COMMON, OTHER, COMMON + " eleven twelve thirteen", id="4")
+    degraded["readability"] |= {"error": "timed out", "title": "Degraded"}
+    path = batches.write(
+        tmp_path_factory.mktemp("report") / "batch.json",
+        [
+            # Scores 1, 1 and 0: the rival is the third text, the margin 1.
+            batches.picks_newspaper4k(id="first", url="https://example.org/first"),
+            batches.article("a b c", "d e f g", "h i j k l m", id="apart"),
+            batches.picks_trafilatura(id="alone"),
+            # One shingle of six in common: scores 2 / 7, margin 0.
+            batches.article("a b c d e f g h i j", "a b c d e z y x w v", "", id="zoo"),
+            # 2 x 6 / (6 + 9) = 0.8 against 1: margin 0.2.
+            degraded,
+            "no object",
+            {"id": "nothing"},
+        ],
+    )
+    return Path(write_report(str(path)).output)
+
+
+def rows(page: Page, key: str = "index") -> list[str]:
+    return page.locator(f"#list tbody td[data-key={key}]").all_text_contents()
+
+
+def test_overview_shows_counts_and_figures(browser: Browser, report: Path) -> None:
+    with opened(browser, report) as page:
+        expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+        tiles = page.locator(".tiles strong").all_text_contents()
+        # articles, compared, close calls, no consensus, low agreement
+        assert tiles == ["6", "4", "1", "1", "1"]
+        expect(page.locator("figure svg")).to_have_count(6)
+        for figure in page.locator("figure").all():
+            assert figure.locator("rect.rect").count() > 0
+        bars = page.locator("#figure-picks .series")
+        expect(bars).to_have_count(3)
+        page.get_by_text("Numbers of Picks per extractor").click()
+        table = page.locator("#figure-picks tbody td").all_text_contents()
+        assert table == ["4", "1", "1"]
+
+
+def test_a_tile_leads_to_its_order(browser: Browser, report: Path) -> None:
+    with opened(browser, report) as page:
+        page.get_by_role("link", name="low agreement").click()
+        expect(page.get_by_label("Order")).to_have_value("low")
+        assert rows(page) == ["1", "3", "0", "4", "2", "6"]
+
+
+def test_orders(browser: Browser, report: Path) -> None:
+    with opened(browser, report, "#articles") as page:
+        assert rows(page) == ["0", "1", "2", "3", "4", "6"]
+        assert rows(page, "margin") == ["+1.0000", "–", "–", "+0.0000", "+0.2000", "–"]  # noqa: RUF001
+        order = page.get_by_label("Order")
+        order.select_option("close calls first")
+        assert rows(page) == ["3", "4", "0", "1", "2", "6"]
+        order.select_option("no consensus first")
+        assert rows(page) == ["1", "0", "2", "3", "4", "6"]
+        order.select_option("low agreement first")
+        assert rows(page) == ["1", "3", "0", "4", "2", "6"]
+        page.get_by_role("button", name="Reset").click()
+        assert rows(page) == ["0", "1", "2", "3", "4", "6"]
+
+
+def test_sorting_by_columns(browser: Browser, report: Path) -> None:
+    with opened(browser, report, "#articles") as page:
+        head = page.locator("th[data-key=name]")
+        name = head.get_by_role("button")
+        name.click()
+        # Called by title, address, id; the first one is https://example.org/first.
+        assert rows(page) == ["2", "1", "4", "0", "6", "3"]
+        expect(head).to_have_attribute("aria-sort", "ascending")
+        name.press("Enter")
+        assert rows(page) == ["3", "6", "0", "4", "1", "2"]
+        expect(head).to_have_attribute("aria-sort", "descending")
+        page.get_by_role("button", name="trafilatura").click()
+        # 0, 0 (no consensus), 0.8; what was not compared stays last, either way.
+        assert rows(page) == ["0", "1", "4", "2", "3", "6"]
+        assert head.get_attribute("aria-sort") is None
+        page.get_by_role("button", name="trafilatura").click()
+        assert rows(page) == ["4", "0", "1", "2", "3", "6"]
+
+
+def test_filters_and_search(browser: Browser, report: Path) -> None:
+    with opened(browser, report, "#articles") as page:
+        page.get_by_label("Pick").select_option("trafilatura")
+        assert rows(page) == ["2"]
+        page.get_by_label("Pick").select_option("all")
+        page.get_by_label("State").select_option("degraded")
+        assert rows(page) == ["4"]
+        expect(page.locator("#count")).to_have_text("1 of 6 articles")
+        page.get_by_role("button", name="Reset").click()
+        page.get_by_label("Rule").select_option("median")
+        assert rows(page) == ["1"]
+        page.get_by_label("Rule").select_option("all")
+        search = page.get_by_label("Search")
+        for sought, found in [
+            ("ZOO", ["3"]),
+            ("example.org", ["0"]),
+            ("degr", ["4"]),
+            ("ten eleven twelve", ["4"]),  # from surplus into consensus
+            ("no such thing", []),
+        ]:
+            search.fill(sought)
+            assert rows(page) == found, sought
+
+
+def test_one_article(browser: Browser, report: Path) -> None:
+    with opened(browser, report, "#articles") as page:
+        page.get_by_role("link", name="Degraded").click()
+        expect(page.get_by_role("heading", level=1, name="Degraded")).to_be_visible()
+        assert page.url.endswith("#article-4")
+        newspaper4k, readability, trafilatura = page.locator(".candidate").all()
+        expect(newspaper4k).to_contain_text("pick")
+        assert page.locator(".picked h2").all_text_contents() == ["newspaper4kpickusable"]
+        expect(newspaper4k).to_contain_text("score 2 × 6 / (6 + 6) = 1.0000")  # noqa: RUF001
+        expect(trafilatura).to_contain_text(
+            "13 tokens, 9 shingles, 6 in the consensus. Coverage 6 / 6 = 1.0000, "
+            "support 6 / 9 = 0.6667, score 2 × 6 / (6 + 9) = 0.8000"  # noqa: RUF001
+        )
+        assert trafilatura.locator("mark").all_text_contents() == [COMMON]
+        assert trafilatura.locator(".surplus").all_text_contents() == ["eleven twelve thirteen"]
+        expect(readability).to_contain_text("degraded, did not take part")
+        expect(readability).to_contain_text("Error: timed out")
+        expect(readability.locator("mark, .surplus")).to_have_count(0)
+        expect(page.locator(".why")).to_contain_text("Picked: newspaper4k, ahead by more than 0.03")
+
+
+def test_the_tie_pool_is_told(browser: Browser, report: Path) -> None:
+    with opened(browser, report, "#article-0") as page:
+        states = page.locator(".candidate .state").all_text_contents()
+        assert states == ["usable, in the tie pool", "usable, in the tie pool", "usable"]
+
+
+@pytest.mark.parametrize(
+    ("hash", "heading"),
+    [
+        ("#article-3", "zoo"),
+        ("#article-0", "https://example.org/first"),
+        ("#article-5", "Not in this page"),
+        ("#article-99999999999999999999", "Not in this page"),
+        ("#articles", "Articles"),
+        ("#articles-constructor", "Overview"),
+        ("#<img src=x onerror=alert(1)>", "Overview"),
+    ],
+)
+def test_a_link_leads_to_its_view(browser: Browser, report: Path, hash: str, heading: str) -> None:
+    with opened(browser, report, hash) as page:
+        expect(page.locator("h1:visible")).to_have_text(heading)
+
+
+def test_the_keyboard_is_enough(browser: Browser, report: Path) -> None:
+    with opened(browser, report, "#articles") as page:
+        page.get_by_label("Search").focus()
+        page.keyboard.type("a")  # all but "nothing" have an "a" in a text or a name
+        page.get_by_label("Search").fill("")
+        page.get_by_role("link", name="apart").focus()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        expect(page.locator("h1:visible")).to_have_text("alone")
+        page.keyboard.press("ArrowRight")
+        expect(page.locator("h1:visible")).to_have_text("zoo")
+        page.keyboard.press("ArrowLeft")
+        expect(page.locator("h1:visible")).to_have_text("alone")
+        page.keyboard.press("Escape")
+        expect(page.locator("h1:visible")).to_have_text("Articles")
+        expect(page.get_by_role("link", name="alone")).to_be_focused()
+        page.go_back()
+        expect(page.locator("h1:visible")).to_have_text("alone")
+
+
+def test_next_follows_the_order_of_the_list(browser: Browser, report: Path) -> None:
+    with opened(browser, report, "#articles-close") as page:
+        page.locator("#list tbody a").first.click()
+        expect(page.locator("h1:visible")).to_have_text("zoo")
+        page.get_by_role("link", name="Next").click()
+        expect(page.locator("h1:visible")).to_have_text("Degraded")
+
+
+def test_dark_mode(browser: Browser, report: Path) -> None:
+    grounds: dict[str, list[float]] = {}
+    schemes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+    for scheme in schemes:
+        with opened(browser, report, scheme=scheme) as page:
+            colours = page.evaluate(
+                "() => { const style = getComputedStyle(document.body);"
+                " return [style.backgroundColor, style.color] }"
+            )
+            grounds[scheme] = [
+                sum(map(int, colour[4:-1].split(", "))) / 3 / 255 for colour in colours
+            ]
+    assert grounds["light"][0] > 0.9 > 0.2 > grounds["light"][1]
+    assert grounds["dark"][0] < 0.2 < 0.8 < grounds["dark"][1]
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_no_view_scrolls_sideways(browser: Browser, report: Path, size: tuple[int, int]) -> None:
+    for view in ("", "#articles", "#article-0", "#article-4"):
+        with opened(browser, report, view, size=size) as page:
+            width = page.evaluate("document.documentElement.scrollWidth")
+            assert width <= size[0], view
+
+
+def test_ten_thousand_articles_are_pages_of_fifty(browser: Browser, tmp_path: Path) -> None:
+    articles = [batches.article("a b", "a b", "", id=f"number {n}") for n in range(10_000)]
+    report = write_report(str(batches.write(tmp_path / "many.json", articles)))
+    assert (report.listed, report.with_texts) == (10_000, 10_000)
+    with opened(browser, Path(report.output), "#articles") as page:
+        assert rows(page) == [str(n) for n in range(50)]
+        expect(page.locator("#page")).to_have_text("Page 1 of 200")
+        page.get_by_role("button", name="Next").click()
+        assert rows(page) == [str(n) for n in range(50, 100)]
+        page.locator("th[data-key=index] button").click()
+        page.locator("th[data-key=index] button").click()
+        assert rows(page)[0] == "9999"
+        page.get_by_label("Search").fill("number 4321")
+        assert rows(page) == ["4321"]
+        page.locator("#list tbody a").click()
+        expect(page.locator("h1:visible")).to_have_text("number 4321")
+
+
+def test_hostile_text_in_every_field_is_shown_as_it_is(browser: Browser, tmp_path: Path) -> None:
+    hostile = batches.article(
+        *(f"{COMMON} {HOSTILE} {name}" for name in ("n", "r", "t")), id=HOSTILE, url=HOSTILE
+    )
+    for name in ("newspaper4k", "readability", "trafilatura"):
+        hostile[name] |= {"error": HOSTILE, "title": HOSTILE}
+    script = batches.picks_newspaper4k(url="javascript:alert(1)//https://x")
+    path = tmp_path / "<img src=x onerror=alert(1)>&quot;.json"
+    # The escape for a surrogate without a partner is legal JSON, its bytes would not be.
+    path.write_text(json.dumps({"articles": [hostile, script]}))
+    report = write_report(str(path))
+    with opened(browser, Path(report.output)) as page:
+        expect(page.locator(".file bdi")).to_have_text(path.name)
+        assert page.title() == f"{path.name} – selection report"  # noqa: RUF001
+        page.get_by_role("link", name="Articles").click()
+        link = page.locator("#list td[data-key=name] a").first
+        assert link.text_content() == SHOWN
+        link.click()
+        expect(page.locator(".candidate")).to_have_count(3)
+        assert page.locator("h1:visible").text_content() == SHOWN
+        assert page.locator("#article-place").text_content() == "Article 0"
+        assert page.locator("#article-address").text_content() == SHOWN
+        for candidate, letter in zip(page.locator(".candidate").all(), "nrt"):
+            assert candidate.locator(".text").text_content() == f"{COMMON} {SHOWN} {letter}"
+            assert candidate.locator(".error").text_content() == f"Error: {SHOWN}"
+        page.get_by_role("link", name="Next").click()
+        expect(page.locator("h1:visible")).to_have_text("javascript:alert(1)//https://x")
+        # No address that is not the web's becomes a link.
+        expect(page.locator("#article-address")).to_have_text("javascript:alert(1)//https://x")
+        expect(page.locator("#article-address a")).to_have_count(0)
+
+
+def test_without_script_the_overview_is_there(browser: Browser, report: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(report.as_uri())
+    expect(page.locator("#figure-picks svg")).to_be_visible()
+    expect(page.get_by_text("need this page's own script")).to_be_visible()
+    context.close()
+
+
+def test_the_policy_stops_what_is_not_the_pages_own(browser: Browser, report: Path) -> None:
+    """The last line of defence works: a script that got into the markup does not run."""
+    path = report.with_name("broken.html")
+    path.write_text(report.read_text().replace("<main", "<script>window.ran = 1</script><main"))
+    context = browser.new_context()
+    page = context.new_page()
+    messages: list[str] = []
+    page.on("console", lambda message: messages.append(message.text))
+    page.goto(path.as_uri())
+    assert page.evaluate("window.ran === undefined")
+    assert any("Content Security Policy" in message for message in messages)
+    context.close()
