@@ -66,11 +66,12 @@ def test_overview_shows_counts_and_figures(browser: Browser, report: Path) -> No
         expect(page.locator("figure svg")).to_have_count(6)
         for figure in page.locator("figure").all():
             assert figure.locator("rect.rect").count() > 0
-        bars = page.locator("#figure-picks .series")
+        bars = page.locator("#figure-picks .bars")
         expect(bars).to_have_count(3)
         page.get_by_text("Numbers of Picks per extractor").click()
         table = page.locator("#figure-picks tbody td").all_text_contents()
-        assert table == ["4", "1", "1"]
+        # 0 and 3 by priority, 1 by the median, 4 by its score, 6 by the fallback; 2 alone.
+        assert table == ["5", "0", "1"]
 
 
 def test_a_tile_leads_to_its_order(browser: Browser, report: Path) -> None:
@@ -123,7 +124,7 @@ def test_filters_and_search(browser: Browser, report: Path) -> None:
         assert rows(page) == ["4"]
         expect(page.locator("#count")).to_have_text("1 of 6 articles")
         page.get_by_role("button", name="Reset").click()
-        page.get_by_label("Rule").select_option("median")
+        page.get_by_label("Rule").select_option("median_priority")
         assert rows(page) == ["1"]
         page.get_by_label("Rule").select_option("all")
         search = page.get_by_label("Search")
@@ -266,7 +267,7 @@ def test_hostile_text_in_every_field_is_shown_as_it_is(browser: Browser, tmp_pat
     with opened(browser, Path(report.output)) as page:
         expect(page.locator(".file bdi")).to_have_text(path.name)
         assert page.title() == f"{path.name} – selection report"  # noqa: RUF001
-        page.get_by_role("link", name="Articles").click()
+        page.get_by_role("link", name="Articles", exact=True).click()
         link = page.locator("#list td[data-key=name] a").first
         assert link.text_content() == SHOWN
         link.click()
