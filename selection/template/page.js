@@ -313,8 +313,8 @@
     body.replaceChildren(why);
     if (texts && row.consensus) {
       body.append(make("ul", { class: "legend" },
-        make("li", {}, make("mark", {}, "consensus"), " in two texts or more"),
-        make("li", {}, make("span", { class: "surplus" }, "surplus"), " in this text alone")));
+        make("li", {}, make("mark", {}, "consensus"), " in five tokens in a row that two texts or more have"),
+        make("li", {}, make("span", { class: "surplus" }, "surplus"), " in no such row")));
     }
     if (!texts && row.candidates.some((candidate) => candidate.tokens)) {
       body.append(make("p", { class: "note" }, "The texts of this article are left out of this page."));
