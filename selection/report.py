@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from selection.atomic import AtomicFile
@@ -72,6 +72,8 @@ def write_report(
     output: str | None = None,
     text_limit: int = TEXT_LIMIT,
     progress: Progress | None = None,
+    *,
+    roots: Sequence[str] = (),
 ) -> Report:
     """Write one self-contained HTML page about a batch, selected or not.
 
@@ -83,6 +85,7 @@ def write_report(
         output: the page; by default :func:`default_report`.
         text_limit: how many bytes of texts to include.
         progress: as for :func:`read_facts`.
+        roots: as for ``select_file``.
 
     Raises:
         SelectionError: as ``select_file``.
@@ -90,9 +93,13 @@ def write_report(
     target = default_report(path) if output is None else output
     overview = Overview()
     size = 0
-    with Source(path) as source:
+    with Source(path, roots) as source:
         check_target(target, source)
-        with AtomicFile(target) as file, Shelf(ROW_LIMIT) as rows, Shelf(text_limit) as texts:
+        with (
+            AtomicFile(target, roots) as file,
+            Shelf(ROW_LIMIT) as rows,
+            Shelf(text_limit) as texts,
+        ):
             with source.unchanging():
                 for facts, article in _articles(source, progress):
                     overview.add(facts)

@@ -20,6 +20,7 @@ from test_cli import run
 
 from selection import select_article
 from selection.document import Article
+from selection.errors import InputForbiddenError, OutputForbiddenError
 from selection.facts import Facts, facts_of
 from selection.marks import passages
 from selection.markup import visible_text
@@ -355,6 +356,19 @@ def test_report_writes_beside_the_batch_and_prints_its_path(batch: Path) -> None
     assert (done.returncode, done.stdout) == (0, f"{page}\n")
     assert "2 articles, 2 listed, 2 with their texts" in done.stderr
     assert page.read_text().startswith("<!doctype html>")
+
+
+def test_a_report_stays_within_the_allowed_folders(tmp_path: Path) -> None:
+    for name in ("in", "out"):
+        (tmp_path / name).mkdir()
+        batches.write(tmp_path / name / "batch.json", [batches.picks_newspaper4k()])
+    roots = [str(tmp_path / "in")]
+    with pytest.raises(InputForbiddenError):
+        write_report(str(tmp_path / "out/batch.json"), str(tmp_path / "in/x.html"), roots=roots)
+    with pytest.raises(OutputForbiddenError):
+        write_report(str(tmp_path / "in/batch.json"), str(tmp_path / "out/x.html"), roots=roots)
+    write_report(str(tmp_path / "in/batch.json"), roots=roots)
+    assert sorted(found.name for found in tmp_path.rglob("*.html")) == ["batch_report.html"]
 
 
 def test_a_selected_batch_has_the_same_report(batch: Path, tmp_path: Path) -> None:

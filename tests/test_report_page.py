@@ -158,6 +158,31 @@ def test_one_article(browser: Browser, report: Path) -> None:
         expect(readability).to_contain_text("Error: timed out")
         expect(readability.locator("mark, .surplus")).to_have_count(0)
         expect(page.locator(".why")).to_contain_text("Picked: newspaper4k, ahead by more than 0.03")
+        expect(page.locator(".arithmetic")).to_have_text(
+            "consensus 6; "
+            "newspaper4k 6 of 6 shingles, coverage 6/6, support 6/6, score 2×6/(6+6) = 1.0000; "  # noqa: RUF001
+            "trafilatura 6 of 9 shingles, coverage 6/6, support 6/9, score 2×6/(6+9) = 0.8000; "  # noqa: RUF001
+            "tie pool newspaper4k; rule score"
+        )
+
+
+@pytest.mark.parametrize(
+    ("index", "line"),
+    [
+        (
+            1,
+            "consensus 0; newspaper4k 1 shingle; readability 1 shingle; trafilatura 2 shingles; "
+            "pool newspaper4k, readability, trafilatura; rule median_priority",
+        ),
+        (2, "trafilatura 6 shingles; pool trafilatura; rule single"),
+        (6, "rule fallback"),
+    ],
+)
+def test_the_arithmetic_without_a_consensus(
+    browser: Browser, report: Path, index: int, line: str
+) -> None:
+    with opened(browser, report, f"#article-{index}") as page:
+        expect(page.locator(".arithmetic")).to_have_text(line)
 
 
 def test_the_tie_pool_is_told(browser: Browser, report: Path) -> None:

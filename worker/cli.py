@@ -263,19 +263,19 @@ def local(files: Sequence[str], workers: int, as_json: bool) -> int:
         _print_batches([batch for batch in batches if not batch.summary], as_json)
     code = code or _code(batches)
     for summary in summaries:
-        failure = _report(summary.input, as_json)
+        failure = _report(summary.input, settings.roots, as_json)
         code = code or failure
     return code
 
 
-def _report(path: str, as_json: bool) -> int:
+def _report(path: str, roots: Sequence[str], as_json: bool) -> int:
     """Write a batch's report and print where it is; the exit code of what failed."""
     # What it draws with would cost every other command a tenth of a second.
     from selection.report import write_report
 
     try:
         with progress(path) as shown:
-            report = write_report(path, progress=shown)
+            report = write_report(path, progress=shown, roots=roots)
     except SelectionError as error:
         log_error(error)
         return error.exit_code

@@ -225,6 +225,24 @@
     return line;
   };
 
+  /* All of the decision's figures in one line, to be checked from left to right. */
+  const arithmetic = (row) => {
+    const parts = row.candidates.filter((candidate) => candidate.active).map((candidate) => {
+      const { shared, shingles, score } = candidate;
+      const name = extractors[candidate.extractor];
+      const size = `${shingles} ${shingles === 1 ? "shingle" : "shingles"}`;
+      if (!row.consensus) return `${name} ${size}`;
+      return `${name} ${shared} of ${size}, coverage ${shared}/${row.consensus}, `
+        + `support ${shared}/${shingles}, score 2×${shared}/(${row.consensus}+${shingles}) = ${fixed(score)}`;
+    });
+    if (row.consensus !== null) parts.unshift(`consensus ${row.consensus}`);
+    if (row.pool.length) {
+      const pool = row.pool.map((extractor) => extractors[extractor]).join(", ");
+      parts.push(`${row.consensus ? "tie pool" : "pool"} ${pool}`);
+    }
+    return [...parts, `rule ${rules[row.rule]}`].join("; ");
+  };
+
   const stateOf = (row, candidate) => {
     const parts = [states[candidate.state]];
     if (!candidate.active && candidate.tokens) parts.push("did not take part");
@@ -307,7 +325,8 @@
     const texts = block ? JSON.parse(block.textContent) : null;
     const why = make("div", { class: "why" },
       ...row.sentences.map((sentence) => make("p", {}, sentence)),
-      make("p", { class: "note" }, `Rule ${rules[row.rule]}; margin ${signed(row.margin)}; `
+      make("p", { class: "arithmetic" }, arithmetic(row)),
+      make("p", { class: "note" }, `Margin ${signed(row.margin)}; `
         + `agreement ${fixed(row.agreement)}${row.agreement !== null && row.agreement < LOW
           ? ", low: perhaps this page is no article" : ""}.`));
     body.replaceChildren(why);
