@@ -108,7 +108,9 @@ def write_report(
                         rows.put(rank, facts.index, row_json(facts))
                     if _has_text(facts) and texts.wants(rank, facts.index):
                         texts.put(rank, facts.index, text_json(article, facts.decision))
-            batch = Batch(os.path.basename(path), source.size, text_limit)
+            # Not as the locale reads it: the bytes are UTF-8, Source has seen to that.
+            name = os.fsencode(os.path.basename(path)).decode()
+            batch = Batch(name, source.size, text_limit)
             for piece in page(batch, overview, rows, texts):
                 file.write((piece,))
                 size += len(piece)

@@ -358,6 +358,14 @@ def test_report_writes_beside_the_batch_and_prints_its_path(batch: Path) -> None
     assert page.read_text().startswith("<!doctype html>")
 
 
+def test_the_name_is_the_files_whatever_the_locale(batch: Path) -> None:
+    named = batch.rename(batch.with_name("año.json"))
+    done = run("report", named, LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
+    assert done.returncode == 0, done.stderr
+    page = batch.with_name("año_report.html").read_text("utf-8")
+    assert '<p class="file"><bdi>año.json</bdi>' in page
+
+
 def test_a_report_stays_within_the_allowed_folders(tmp_path: Path) -> None:
     for name in ("in", "out"):
         (tmp_path / name).mkdir()
