@@ -310,6 +310,19 @@ def test_hostile_text_in_every_field_is_shown_as_it_is(browser: Browser, tmp_pat
         expect(page.locator("#article-address a")).to_have_count(0)
 
 
+def test_surplus_is_marked_without_the_white_space_around_it(
+    browser: Browser, tmp_path: Path
+) -> None:
+    # Much white space within: to look for its end from each of its characters took 14 s.
+    surplus = "before" + " " * 99_000 + "after"
+    long = f"{COMMON}\n {surplus} \n{COMMON}"
+    path = batches.write(tmp_path / "b.json", [batches.article(long, COMMON, COMMON)])
+    with opened(browser, Path(write_report(str(path)).output), "#article-0") as page:
+        text = page.locator(".candidate .text").first
+        assert text.text_content() == long
+        assert text.locator(".surplus").all_text_contents() == [surplus]
+
+
 def test_without_script_the_overview_is_there(browser: Browser, report: Path) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

@@ -259,10 +259,11 @@
         text.append(make("mark", {}, passage));
       } else {
         /* White space at the ends is between two passages and belongs to neither. */
-        const [, before, core, after] = /^(\s*)([^]*?)(\s*)$/.exec(passage);
-        text.append(before);
+        const core = passage.trim();
+        const start = passage.indexOf(core);
+        text.append(passage.slice(0, start));
         if (core !== "") text.append(make("span", { class: "surplus" }, core));
-        text.append(after);
+        text.append(passage.slice(start + core.length));
       }
     });
     return text;
