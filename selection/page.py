@@ -46,7 +46,7 @@ class Batch:
     text_limit: int
 
 
-def row_json(facts: Facts) -> bytes:
+def row_json(facts: Facts, article: Article) -> bytes:
     """One article as the page's list has it, a JSON array in the order that the script reads."""
     decision = facts.decision
     return _json(
@@ -66,14 +66,14 @@ def row_json(facts: Facts) -> bytes:
                 for c in decision.candidates
             ],
             sentences(decision),
+            [_error(block.get(ERROR_FIELD)) for block in _blocks(article)],
         ]
     )
 
 
 def text_json(article: Article, decision: Decision) -> bytes:
-    """An article's texts, cut into passages where they were compared, and its errors."""
-    blocks = [article.fields.get(extractor) or {} for extractor in Extractor]
-    texts = [_text(block.get(TEXT_FIELD[extractor])) for extractor, block in zip(Extractor, blocks)]
+    """An article's texts, cut into passages where they were compared."""
+    texts = _texts(article)
     cut = [[text] for text in texts]
     if decision.consensus:
         active = [i for i, c in enumerate(decision.candidates) if c.active]
@@ -83,9 +83,13 @@ def text_json(article: Article, decision: Decision) -> bytes:
         {
             "texts": [_beginning(found) for found in cut],
             "left": [max(0, len(text) - LONGEST_TEXT) for text in texts],
-            "errors": [_error(block.get(ERROR_FIELD)) for block in blocks],
         }
     )
+
+
+def has_text(article: Article) -> bool:
+    """Whether there is anything to show of its texts, tokens or not."""
+    return any(_texts(article))
 
 
 def page(batch: Batch, overview: Overview, rows: Shelf, texts: Shelf) -> Iterator[bytes]:
@@ -141,8 +145,13 @@ def _rounded(number: float | None) -> float | None:
     return None if number is None else round(number, 6)
 
 
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+def _blocks(article: Article) -> list[Mapping[str, Any]]:
+    return [article.fields.get(extractor) or {} for extractor in Extractor]
+
+
+def _texts(article: Article) -> list[str]:
+    found = (block.get(TEXT_FIELD[name]) for name, block in zip(Extractor, _blocks(article)))
+    return [text if isinstance(text, str) else "" for text in found]
 
 
 def _error(value: object) -> str | None:

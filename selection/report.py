@@ -11,7 +11,7 @@ from selection.batch import check_target
 from selection.document import Article, Gap
 from selection.facts import Facts, facts_of
 from selection.overview import Overview
-from selection.page import Batch, page, row_json, text_json
+from selection.page import Batch, has_text, page, row_json, text_json
 from selection.scan import scan
 from selection.shelf import Shelf
 from selection.source import Source
@@ -105,8 +105,8 @@ def write_report(
                     overview.add(facts)
                     rank = _rank(facts)
                     if rows.wants(rank, facts.index):
-                        rows.put(rank, facts.index, row_json(facts))
-                    if _has_text(facts) and texts.wants(rank, facts.index):
+                        rows.put(rank, facts.index, row_json(facts, article))
+                    if has_text(article) and texts.wants(rank, facts.index):
                         texts.put(rank, facts.index, text_json(article, facts.decision))
             # Not as the locale reads it: the bytes are UTF-8, Source has seen to that.
             name = os.fsencode(os.path.basename(path)).decode()
@@ -132,7 +132,3 @@ def _articles(source: Source, progress: Progress | None) -> Iterator[tuple[Facts
 def _rank(facts: Facts) -> float:
     """The less the extractors agree, the higher; last what was not compared."""
     return -1.0 if facts.agreement is None else 1.0 - facts.agreement
-
-
-def _has_text(facts: Facts) -> bool:
-    return any(candidate.tokens for candidate in facts.decision.candidates)

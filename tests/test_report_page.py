@@ -323,6 +323,27 @@ def test_surplus_is_marked_without_the_white_space_around_it(
         assert text.locator(".surplus").all_text_contents() == [surplus]
 
 
+def test_why_there_is_no_text_is_told_with_and_without_room_for_texts(
+    browser: Browser, tmp_path: Path
+) -> None:
+    failed = batches.article("", "", "!?")
+    for name, error in (("newspaper4k", "HTTP 403"), ("readability", "empty"), ("trafilatura", 7)):
+        failed[name]["error"] = error
+    path = batches.write(tmp_path / "b.json", [batches.picks_newspaper4k(), failed])
+    for limit, text in ((0, []), (1_000, ["!?"])):
+        report = write_report(str(path), text_limit=limit)
+        with opened(browser, Path(report.output), "#articles") as page:
+            page.get_by_label("Search").fill("http 403")
+            assert rows(page) == ["1"]
+            page.locator("#list tbody a").click()
+            assert page.locator(".candidate .error").all_text_contents() == [
+                "Error: HTTP 403",
+                "Error: empty",
+                "Error: an error that is no text",
+            ]
+            assert page.locator(".candidate .text").all_text_contents() == text
+
+
 def test_without_script_the_overview_is_there(browser: Browser, report: Path) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

@@ -28,7 +28,8 @@
     return {
       index, id, name, url, pick, rule, agreement, margin, consensus, pool, candidates,
       sentences: row[11],
-      found: [name, id, url].filter((part) => part !== null).join("\n").toLowerCase(),
+      errors: row[12],
+      found: [name, id, url, ...row[12]].filter((part) => part !== null).join("\n").toLowerCase(),
     };
   });
   const places = new Map(rows.map((row, place) => [row.index, place]));
@@ -276,9 +277,9 @@
     title.append(make("span", { class: "state" }, stateOf(row, candidate)));
     const head = make("header", {}, title, sums(row, candidate));
     const view = make("article", { class: isPick ? "candidate picked" : "candidate" }, head);
-    if (texts === null) return view;
-    const error = texts.errors[candidate.extractor];
+    const error = row.errors[candidate.extractor];
     if (error !== null) head.append(make("p", { class: "error" }, "Error: ", isolated(error)));
+    if (texts === null) return view;
     const passages = texts.texts[candidate.extractor];
     if (passages.join("") === "") {
       view.append(make("p", { class: "empty" }, "No text."));
