@@ -5,7 +5,9 @@ from __future__ import annotations
 import heapq
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from types import TracebackType
+from typing import IO
 
 from selection.errors import WriteError
 
@@ -16,10 +18,14 @@ class Shelf:
     """Pieces of bytes by rank, in a temporary file of their own.
 
     What is kept does not depend on the order of arrival but for pieces that are larger than
-    the whole limit. Memory grows with the number of pieces kept, not with their size.
+    the whole limit. Memory grows with the number of pieces kept, not with their size. On disk
+    there are never more than four times the limit.
 
     Args:
         limit: how many bytes may be kept.
+
+    Raises:
+        WriteError: there is no place for the file.
 
     Attributes:
         left_out: how many pieces were refused or had to go.
@@ -31,7 +37,8 @@ class Shelf:
         self._size = 0
         self._written = 0
         self._bar: tuple[float, int] | None = None  # the most that had to go
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115  # closed by __exit__
+        with _telling():
+            self._file = _temporary_file()
         self.left_out = 0
 
     def __enter__(self) -> Shelf:
@@ -43,7 +50,9 @@ class Shelf:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._file.close()
+        # What is still in the buffer is not wanted any more, even if there is room for it.
+        with suppress(OSError):
+            self._file.close()
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -68,10 +77,8 @@ class Shelf:
         if len(piece) > self._limit:
             self.left_out += 1
             return
-        try:
+        with _telling():
             self._file.write(piece)
-        except OSError as error:
-            raise WriteError(f"a temporary file: writing failed: {error.strerror}") from None
         heapq.heappush(self._kept, (rank, -index, self._written, len(piece)))
         self._written += len(piece)
         self._size += len(piece)
@@ -80,9 +87,45 @@ class Shelf:
             self._size -= size
             self._bar = lowest, place
             self.left_out += 1
+        if self._written > 2 * self._limit:
+            self._compact()
 
     def pieces(self) -> Iterator[tuple[int, bytes]]:
-        """What is kept, by index: index and piece."""
+        """What is kept, by index: index and piece.
+
+        Raises:
+            WriteError: there is no space for what was kept last.
+        """
         for _, place, offset, size in sorted(self._kept, key=lambda slot: -slot[1]):
+            yield -place, self._read(offset, size)
+
+    def _read(self, offset: int, size: int) -> bytes:
+        with _telling():
             self._file.seek(offset)
-            yield -place, self._file.read(size)
+            return self._file.read(size)
+
+    def _compact(self) -> None:
+        """Put what is kept, in the order it stands in, into a new file."""
+        kept: list[_Slot] = []
+        written = 0
+        with _telling():
+            file = _temporary_file()
+            for rank, place, offset, size in sorted(self._kept, key=lambda slot: slot[2]):
+                file.write(self._read(offset, size))
+                kept.append((rank, place, written, size))
+                written += size
+        self._file.close()
+        heapq.heapify(kept)
+        self._file, self._kept, self._written = file, kept, written
+
+
+def _temporary_file() -> IO[bytes]:
+    return tempfile.TemporaryFile()
+
+
+@contextmanager
+def _telling() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise WriteError(f"a temporary file: writing failed: {error.strerror}") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import re
@@ -20,7 +21,7 @@ from test_cli import run
 
 from selection import select_article
 from selection.document import Article
-from selection.errors import InputForbiddenError, OutputForbiddenError
+from selection.errors import InputForbiddenError, OutputForbiddenError, WriteError
 from selection.facts import Facts, facts_of
 from selection.marks import passages
 from selection.markup import visible_text
@@ -253,6 +254,42 @@ def test_a_shelf_refuses_what_is_too_large_and_keeps_the_rest() -> None:
     with Shelf(0) as nothing:
         assert not nothing.wants(1.0, 0)
         assert nothing.left_out == 1
+
+
+def test_a_shelf_of_ever_higher_ranks_keeps_its_file_small(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files: list[Any] = []
+
+    def named_file() -> Any:
+        files.append(open(tmp_path / str(len(files)), "w+b", buffering=0))  # noqa: SIM115
+        return files[-1]
+
+    monkeypatch.setattr("tempfile.TemporaryFile", named_file)
+    with Shelf(10) as shelf:
+        for index in range(100):
+            assert shelf.wants(index / 100, index)
+            shelf.put(index / 100, index, b"%04d" % index)
+        assert list(shelf.pieces()) == [(98, b"0098"), (99, b"0099")]
+        assert shelf.left_out == 98
+    # Twice the limit and the piece that is over it.
+    assert max(path.stat().st_size for path in tmp_path.iterdir()) == 24
+    assert all(file.closed for file in files)
+
+
+class FullDisk(io.BytesIO):
+    """As a file behind a buffer: it takes what is written and fails when that must go out."""
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_shelf_without_space_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.TemporaryFile", FullDisk)
+    with Shelf(10) as shelf:
+        shelf.put(1.0, 0, b"1234")
+        with pytest.raises(WriteError, match="a temporary file: writing failed: No space left"):
+            list(shelf.pieces())
 
 
 # ------------------------------------------------------------------------------ page
