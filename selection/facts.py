@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
@@ -146,16 +147,18 @@ def _margin(
     if not decision.consensus:
         return None
     alike = dict(zip(PAIRS, pairs))
-    own = 0.0
+    own = Fraction(0)
     rivals = []
     for candidate in decision.candidates:
-        if candidate.score is None:
+        if candidate.shared is None:
             continue
+        # Exact, as the rules are: a difference of 0.03 must not come out as a little more.
+        score = Fraction(2 * candidate.shared, decision.consensus + candidate.shingles)
         if candidate.extractor is decision.extractor:
-            own = candidate.score
+            own = score
         elif 1.0 not in (
             alike.get((candidate.extractor, decision.extractor)),
             alike.get((decision.extractor, candidate.extractor)),
         ):
-            rivals.append(candidate.score)
-    return own - max(rivals) if rivals else None
+            rivals.append(score)
+    return float(own - max(rivals)) if rivals else None

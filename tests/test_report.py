@@ -95,6 +95,18 @@ def test_margin_is_negative_where_a_tie_rule_picks_the_lesser_score() -> None:
     assert found.margin == pytest.approx(190 / 191 - 1)
 
 
+def test_a_difference_of_three_hundredths_is_a_close_call() -> None:
+    # 97 shingles, all of them in the other text of 103: 2 x 97 / (97 + 97) = 1 and
+    # 2 x 97 / (97 + 103) = 0.97, as floats a little more than 0.03 apart.
+    words = [f"w{n}" for n in range(107)]
+    found = facts(batches.article(" ".join(words[:101]), " ".join(words), ""))
+    assert found.decision.rule is Rule.TIE_FEWEST_SHINGLES
+    assert found.margin == 0.03
+    overview = Overview()
+    overview.add(found)
+    assert overview.close_calls == 1
+
+
 def test_nothing_compared_has_no_agreement_and_no_consensus_has_zero() -> None:
     single, fallback = facts(batches.picks_trafilatura()), facts({})
     assert (single.agreement, single.margin) == (None, None)
