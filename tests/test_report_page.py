@@ -285,9 +285,10 @@ def test_hostile_text_in_every_field_is_shown_as_it_is(browser: Browser, tmp_pat
     for name in ("newspaper4k", "readability", "trafilatura"):
         hostile[name] |= {"error": HOSTILE, "title": HOSTILE}
     script = batches.picks_newspaper4k(url="javascript:alert(1)//https://x")
+    cut = batches.picks_newspaper4k(url="https://example.org/" + "x" * 400)
     path = tmp_path / "<img src=x onerror=alert(1)>&quot;.json"
     # The escape for a surrogate without a partner is legal JSON, its bytes would not be.
-    path.write_text(json.dumps({"articles": [hostile, script]}))
+    path.write_text(json.dumps({"articles": [hostile, script, cut]}))
     report = write_report(str(path))
     with opened(browser, Path(report.output)) as page:
         expect(page.locator(".file bdi")).to_have_text(path.name)
@@ -307,6 +308,10 @@ def test_hostile_text_in_every_field_is_shown_as_it_is(browser: Browser, tmp_pat
         expect(page.locator("h1:visible")).to_have_text("javascript:alert(1)//https://x")
         # No address that is not the web's becomes a link.
         expect(page.locator("#article-address")).to_have_text("javascript:alert(1)//https://x")
+        expect(page.locator("#article-address a")).to_have_count(0)
+        # Nor one that is too long and was cut: it would lead elsewhere.
+        page.get_by_role("link", name="Next").click()
+        expect(page.locator("#article-address")).to_contain_text("https://example.org/xxx")
         expect(page.locator("#article-address a")).to_have_count(0)
 
 

@@ -317,7 +317,8 @@
     if (row.id !== null && row.id !== row.name) byId("article-place").append(", id ", isolated(row.id));
     byId("article-heading").replaceChildren(isolated(row.name));
     if (row.url !== null) {
-      const isWeb = /^https?:\/\//i.test(row.url);
+      /* One that was cut, and so ends with an ellipsis, would lead elsewhere. */
+      const isWeb = /^https?:\/\/.*[^…]$/i.test(row.url);
       byId("article-address").append(
         isWeb
           ? make("a", { href: row.url, rel: "noopener noreferrer", target: "_blank" }, isolated(row.url))
