@@ -278,6 +278,21 @@ def test_ten_thousand_articles_are_pages_of_fifty(browser: Browser, tmp_path: Pa
         expect(page.locator("h1:visible")).to_have_text("number 4321")
 
 
+def test_back_leads_to_where_the_list_was_left(browser: Browser, tmp_path: Path) -> None:
+    path = batches.write(tmp_path / "b.json", [batches.picks_newspaper4k() for _ in range(120)])
+    with opened(browser, Path(write_report(str(path)).output)) as page:
+        page.locator("a[href='#articles-close']").click()
+        page.get_by_role("button", name="#").click()
+        page.get_by_role("button", name="#").click()
+        page.get_by_role("button", name="Next").click()
+        # In descending order the second page begins with 119 - 50.
+        page.locator("#list a[href='#article-60']").click()
+        expect(page.locator("#view-article")).to_be_visible()
+        page.go_back()
+        expect(page.locator("#list a[href='#article-60']")).to_be_focused()
+        assert rows(page)[0] == "69"
+
+
 def test_hostile_text_in_every_field_is_shown_as_it_is(browser: Browser, tmp_path: Path) -> None:
     hostile = batches.article(
         *(f"{COMMON} {HOSTILE} {name}" for name in ("n", "r", "t")), id=HOSTILE, url=HOSTILE

@@ -372,8 +372,10 @@
       showArticle(last);
       show("article", "article-heading");
     } else if (hash === "articles" || (order && Object.hasOwn(ORDERS, order[1]))) {
-      if (order) orderBy(order[1]);
-      const place = order ? -1 : shown.findIndex((row) => row.index === last);
+      /* An article leads to such a view by the browser's "back" alone: all is left as it was. */
+      const isNew = order && byId("view-article").hidden;
+      if (isNew) orderBy(order[1]);
+      const place = isNew ? -1 : shown.findIndex((row) => row.index === last);
       if (place >= 0) {
         page = Math.floor(place / PAGE_ROWS);
         showPage();
