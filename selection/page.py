@@ -122,6 +122,7 @@ def page(batch: Batch, overview: Overview, rows: Shelf, texts: Shelf) -> Iterato
     yield head.encode()
     yield b'<script type="application/json" id="vocabulary">'
     yield _json({"extractors": _EXTRACTORS, "rules": _RULES, "states": _STATES})
+    yield b'</script>\n<script type="application/json" id="unlisted">%d' % rows.left_out
     yield b'</script>\n<script type="application/json" id="rows">['
     for number, (_, row) in enumerate(rows.pieces()):
         yield b",\n" + row if number else row

@@ -278,6 +278,20 @@ def test_ten_thousand_articles_are_pages_of_fifty(browser: Browser, tmp_path: Pa
         expect(page.locator("h1:visible")).to_have_text("number 4321")
 
 
+def test_the_list_says_what_is_left_out_of_it(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("selection.report.ROW_LIMIT", 1_000)
+    path = batches.write(tmp_path / "b.json", [batches.picks_newspaper4k(id="x" * 90)] * 20)
+    report = write_report(str(path))
+    left = 20 - report.listed
+    assert 0 < left < 20
+    with opened(browser, Path(report.output), "#articles") as page:
+        expect(page.locator("#count")).to_have_text(
+            f"{report.listed} articles; {left} more of the batch are left out of the list"
+        )
+
+
 def test_back_leads_to_where_the_list_was_left(browser: Browser, tmp_path: Path) -> None:
     path = batches.write(tmp_path / "b.json", [batches.picks_newspaper4k() for _ in range(120)])
     with opened(browser, Path(write_report(str(path)).output)) as page:

@@ -32,6 +32,7 @@
       found: [name, id, url, ...row[12]].filter((part) => part !== null).join("\n").toLowerCase(),
     };
   });
+  const unlisted = data("unlisted"); /* how many articles are left out of the list */
   const places = new Map(rows.map((row, place) => [row.index, place]));
 
   const fixed = (number) => (number === null ? "–" : number.toFixed(4));
@@ -151,9 +152,10 @@
     byId("forth").disabled = page === pages - 1;
     byId("pages").hidden = pages === 1;
     byId("count").textContent =
-      shown.length === rows.length
+      (shown.length === rows.length
         ? `${counted(rows.length)} articles`
-        : `${counted(shown.length)} of ${counted(rows.length)} articles`;
+        : `${counted(shown.length)} of ${counted(rows.length)} articles`)
+      + (unlisted ? `; ${counted(unlisted)} more of the batch are left out of the list` : "");
   };
 
   const update = () => {
