@@ -48,8 +48,9 @@ class Facts:
 
     @property
     def name(self) -> str:
-        """What to call it: title, address, id or place."""
-        return self.title or self.url or self.id or f"article {self.index}"
+        """What to call it: title, address, id or place, the first that can be seen."""
+        names = (name for name in (self.title, self.url, self.id) if name and _is_visible(name))
+        return next(names, f"article {self.index}")
 
     def as_dict(self) -> dict[str, Any]:
         """The same as plain data, flat, ready for JSON and for a table."""
@@ -99,9 +100,14 @@ def facts_of(article: Article) -> Facts:
 def _title(fields: Mapping[str, Any]) -> str | None:
     for extractor in Extractor:
         title = (fields.get(extractor) or {}).get(TITLE_FIELD)
-        if isinstance(title, str) and title.strip() not in ("", _NO_TITLE):
+        if isinstance(title, str) and _is_visible(title) and title.strip() != _NO_TITLE:
             return title.strip()
     return None
+
+
+def _is_visible(text: str) -> bool:
+    """Whether it has more than white space, controls and marks of no width."""
+    return any(char.isprintable() and char != " " for char in text)
 
 
 def _pairs(decision: Decision) -> tuple[float | None, float | None, float | None]:

@@ -122,6 +122,8 @@ def test_nothing_compared_has_no_agreement_and_no_consensus_has_zero() -> None:
         ({"readability": {"title": "[no-title]"}, "url": "u", "id": "i"}, "u"),
         ({"readability": {"title": ["no", {"title": "x"}]}, "id": 5}, "5"),
         ({"url": {"url": "x"}}, "article 0"),
+        # A space of no width, a line separator, a tag: a link of that could not be seen.
+        ({"newspaper4k": {"title": "\u200b"}, "url": "\u2028", "id": "\U000e0041"}, "article 0"),
         ({"newspaper4k": None, "trafilatura": {"meta": {"title": "x"}}}, "article 0"),
     ],
 )
