@@ -183,7 +183,7 @@ def _hash(content: str) -> str:
 
 def _tiles(overview: Overview) -> Iterator[tuple[str, int, str, str]]:
     yield "articles", overview.articles, "batch", ""
-    yield "compared", overview.compared, "batch", "two or three usable texts"
+    yield "compared", overview.compared, "batch", "two or three texts"
     yield "close calls", overview.close_calls, "close", "a rival within 0.03 of the pick"
     yield "no consensus", overview.no_consensus, "none", "not one shingle in common"
     yield "low agreement", overview.low_agreement, "low", "best score under 0.5"
