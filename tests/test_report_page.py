@@ -278,6 +278,15 @@ def test_ten_thousand_articles_are_pages_of_fifty(browser: Browser, tmp_path: Pa
         expect(page.locator("h1:visible")).to_have_text("number 4321")
 
 
+def test_names_are_sorted_as_in_a_dictionary(browser: Browser, tmp_path: Path) -> None:
+    names = ["Zoo", "Último", "“Madeira”", "mañana", "Ume", "¿qué?", "***"]
+    path = batches.write(tmp_path / "b.json", [batches.picks_newspaper4k(id=n) for n in names])
+    with opened(browser, Path(write_report(str(path)).output), "#articles") as page:
+        page.get_by_role("button", name="Article").click()
+        order = ["***", "“Madeira”", "mañana", "¿qué?", "Último", "Ume", "Zoo"]
+        assert rows(page, "name") == order
+
+
 def test_the_list_says_what_is_left_out_of_it(
     browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -44,7 +44,9 @@
 
   const KEYS = {
     index: (row) => row.index,
-    name: (row) => row.name.toLowerCase(),
+    /* As in a dictionary: without accents, and without the quotation mark it may begin with. */
+    name: (row) =>
+      row.name.toLowerCase().normalize("NFD").replace(/^[^\p{L}\p{N}]+|\p{M}+/gu, ""),
     pick: (row) => extractors[row.pick],
     rule: (row) => rules[row.rule],
     score0: (row) => row.candidates[0].score,
