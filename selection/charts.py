@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from xml.etree import ElementTree
 
 import pygal
 from pygal.style import Style
 
 from selection.overview import Figure
+
+# pygal adds an importer of Python 2's kind, at which whoever asks all importers stumbles.
+sys.meta_path[:] = [finder for finder in sys.meta_path if hasattr(finder, "find_spec")]
 
 _WIDTH = 350
 _BAR, _AXIS = 34, 34
@@ -61,7 +65,7 @@ def _chart(figure: Figure) -> pygal.graph.graph.Graph:
         "margin": 6,
         "truncate_label": -1,
         "show_legend": False,
-        "formatter": "{:,.0f}".format,
+        "formatter": _whole,
         "min_scale": 2,
         "max_scale": 5,
     }
@@ -86,6 +90,11 @@ def _chart(figure: Figure) -> pygal.graph.graph.Graph:
         # Of a count that is not there pygal would print a zero.
         chart.add(name, list(reversed(counts)), formatter=_present if is_diagonal(figure) else None)
     return chart
+
+
+def _whole(count: float) -> str:
+    """An axis of few counts has steps between whole numbers, too; those get no number."""
+    return f"{count:,.0f}" if count == int(count) else ""
 
 
 def _present(count: float | None) -> str:

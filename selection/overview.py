@@ -61,7 +61,7 @@ class Overview:
         articles, bytes: how many, and the size of their JSON.
         compared: articles in which two or three candidates were compared.
         no_consensus: of these, those without a common shingle.
-        low_agreement: of these, those whose best score is under 0.5, above 0.
+        low_agreement: of these, those whose best score is under 0.5, no consensus included.
         close_calls: of these, those in which a rival is within 0.03 of the pick.
     """
 
@@ -93,7 +93,7 @@ class Overview:
         if facts.agreement is not None:
             self.compared += 1
             self.no_consensus += facts.agreement == 0
-            self.low_agreement += 0 < facts.agreement < LOW_AGREEMENT
+            self.low_agreement += facts.agreement < LOW_AGREEMENT
         self.close_calls += facts.margin is not None and abs(facts.margin) <= CLOSE_CALL
 
     def figures(self) -> list[Figure]:

@@ -248,7 +248,7 @@ def _size(count: int) -> str:
     """A number of bytes for people, in units of a thousand."""
     number, unit = float(count), "bytes"
     for larger in ("kB", "MB", "GB", "TB"):
-        if number < 1000:
+        if round(number, 1) < 1000:
             break
         number, unit = number / 1000, larger
     return f"{count:,} bytes" if unit == "bytes" else f"{number:.1f} {unit}"

@@ -12,6 +12,7 @@ from selection.document import Article, Gap
 from selection.facts import Facts, facts_of
 from selection.overview import Overview
 from selection.page import Batch, has_text, page, row_json, text_json
+from selection.rules import Rule
 from selection.scan import scan
 from selection.shelf import Shelf
 from selection.source import Source
@@ -130,5 +131,7 @@ def _articles(source: Source, progress: Progress | None) -> Iterator[tuple[Facts
 
 
 def _rank(facts: Facts) -> float:
-    """The less the extractors agree, the higher; last what was not compared."""
-    return -1.0 if facts.agreement is None else 1.0 - facts.agreement
+    """The less the extractors agree, the higher: first who have nothing, last who has all alone."""
+    if facts.agreement is not None:
+        return 1.0 - facts.agreement
+    return 2.0 if facts.decision.rule is Rule.FALLBACK else -1.0

@@ -59,7 +59,7 @@ class View:
     """Turns the bytes of one document, in order, into what the parser is fed.
 
     Args:
-        careful: also replace long numbers. That needs to know what is in a string, which
+        careful: also replace long numbers, by what no article can have for an id. That needs to know what is in a string, which
             costs time, so it is done only for documents that turn out to need it.
 
     Attributes:
@@ -114,7 +114,7 @@ class View:
                     raise NumberTooLongError
                 view = view[: match.start()]
             elif _is_unsafe(word) and _NUMBER.fullmatch(word):
-                parts += view[done : match.start()], b"0".ljust(len(word))
+                parts += view[done : match.start()], b"false".ljust(len(word))
                 done = match.end()
         return b"".join([*parts, view[done:]])
 

@@ -173,7 +173,7 @@ def test_overview_counts() -> None:
     ):
         overview.add(facts(article))
     assert (overview.articles, overview.compared) == (5, 3)
-    assert (overview.no_consensus, overview.low_agreement, overview.close_calls) == (1, 1, 1)
+    assert (overview.no_consensus, overview.low_agreement, overview.close_calls) == (1, 2, 1)
     figures = {figure.key: figure for figure in overview.figures()}
     assert figures["picks"].series["trafilatura"] == [None, None, 1]
     assert figures["rules"].series["articles"] == [1, 1, 1, 0, 1, 0, 1, 0, 0]
@@ -333,6 +333,24 @@ def test_the_list_is_bounded_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert [row[0] for row in json.loads(rows)] == list(range(report.listed))
     assert 0 < report.listed < 20
     assert f"{20 - report.listed} more are in the figures alone" in page
+
+
+def test_articles_without_any_text_are_the_last_to_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("selection.report.ROW_LIMIT", 1_000)
+    articles = [batches.picks_newspaper4k(id="x" * 90)] * 10 + [{"id": "nothing"}]
+    report = write_report(str(batches.write(tmp_path / "b.json", articles)))
+    rows = re.findall(r'id="rows">(.*?)</script>', Path(report.output).read_text(), re.DOTALL)[0]
+    assert json.loads(rows)[-1][:2] == [10, "nothing"]
+    assert report.listed < 11
+
+
+def test_axes_of_few_counts_have_whole_numbers_alone(tmp_path: Path) -> None:
+    report = write_report(str(batches.write(tmp_path / "b.json", [{}])))
+    page = Path(report.output).read_text()
+    (svg,) = re.findall(r'id="figure-rules".*?(<svg.*?</svg>)', page, re.DOTALL)
+    assert set(re.findall(r"<text[^>]*>([0-9.,]+)</text>", svg)) == {"0", "1"}
 
 
 def test_long_texts_are_cut_and_long_names_too(tmp_path: Path) -> None:

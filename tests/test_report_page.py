@@ -62,7 +62,7 @@ def test_overview_shows_counts_and_figures(browser: Browser, report: Path) -> No
         expect(page.get_by_role("heading", name="Overview")).to_be_visible()
         tiles = page.locator(".tiles strong").all_text_contents()
         # articles, compared, close calls, no consensus, low agreement
-        assert tiles == ["6", "4", "1", "1", "1"]
+        assert tiles == ["6", "4", "1", "1", "2"]
         expect(page.locator("figure svg")).to_have_count(6)
         for figure in page.locator("figure").all():
             assert figure.locator("rect.rect").count() > 0
@@ -120,7 +120,7 @@ def test_filters_and_search(browser: Browser, report: Path) -> None:
         page.get_by_label("Pick").select_option("trafilatura")
         assert rows(page) == ["2"]
         page.get_by_label("Pick").select_option("all")
-        page.get_by_label("State").select_option("degraded")
+        page.get_by_label("State of any").select_option("degraded")
         assert rows(page) == ["4"]
         expect(page.locator("#count")).to_have_text("1 of 6 articles")
         page.get_by_role("button", name="Reset").click()

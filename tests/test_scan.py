@@ -274,6 +274,9 @@ def test_an_article_gets_nothing_of_the_one_before() -> None:
         (b'["x"]', None),
         (b'{"id": "x"}', None),
         (b'"x", "id": "y"', "y"),
+        # More than the parser holds; it must not pass for another number.
+        (b"7" * 5000, None),
+        (b"1e" + b"7" * 20, None),
     ],
 )
 def test_the_id_of_an_article(value: bytes, id: str | None) -> None:
