@@ -65,7 +65,8 @@ def _chart(figure: Figure) -> pygal.graph.graph.Graph:
         "margin": 6,
         "truncate_label": -1,
         "show_legend": False,
-        "formatter": _whole,
+        "formatter": "{:,.0f}".format,
+        "value_formatter": _whole,
         "min_scale": 2,
         "max_scale": 5,
     }
