@@ -8,11 +8,13 @@ import platform
 import re
 import unicodedata
 from collections.abc import Sequence
+from importlib import metadata
 from typing import Any, ClassVar, NoReturn
 
 import click
 
 from selection import command, show
+from selection.backend import backend
 from selection.batch import Progress, Summary, default_output, select_file
 from selection.errors import InputMissingError, OutputError, SelectionError
 from selection.explain import explain_file
@@ -22,18 +24,13 @@ _EXIT_CODES = """
 \b
 Exit codes:
   0    done
-  2    wrong usage
+  2    wrong usage, or a wrong setting
   65   the data is wrong (no JSON, no batch, a difference)
   66   no such input, or it cannot be read
   73   the output cannot be made
   74   reading or writing failed half way
   130  stopped by Ctrl-C (143 by SIGTERM, 141 by a closed pipe)
 """
-
-_VERSION = (
-    f"%(prog)s %(version)s (Python {platform.python_version()}, "
-    f"Unicode {unicodedata.unidata_version})"
-)
 
 _FILE = click.Path(path_type=str)
 
@@ -53,9 +50,24 @@ class _Bytes(click.ParamType[int]):
         return int(found[1]) * self._UNITS[found[2].upper()]
 
 
+def _print_version(context: click.Context, option: click.Parameter, is_asked: bool) -> None:
+    if is_asked:
+        click.echo(
+            f"selection {metadata.version('deterministic-content-selection')} "
+            f"(backend {backend().name}, Python {platform.python_version()}, "
+            f"Unicode {unicodedata.unidata_version})"
+        )
+        context.exit()
+
+
 @click.group(epilog=_EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(
-    package_name="deterministic-content-selection", prog_name="selection", message=_VERSION
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Say what the picks depend on, and which backend is in use.",
 )
 def selection() -> None:
     """Pick the best of three extractors' texts for every article of a batch.
@@ -66,7 +78,10 @@ def selection() -> None:
       selection explain river_plate_extracted.json --index 3
       selection verify river_plate_extracted.json river_plate_extracted_selected.json
       selection report river_plate_extracted.json
+
+    SELECTION_BACKEND=python does without the compiled backend.
     """
+    backend()  # a wrong setting ends here, before any file is touched
 
 
 @selection.command()

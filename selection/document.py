@@ -36,10 +36,13 @@ _BACKEND = ijson.get_backend("yajl2_c")
 
 _ROOT, _LIST, _ARTICLE, _BLOCK = 1, 2, 3, 4
 
-# What is read of an article besides its blocks, from values of which kinds, and of every block.
+# What is read of an article besides its blocks, from values of which kinds, and of its blocks.
 _NAMES = ("id", "url")
 _NAMING = ("string", "number")
-_SHARED_FIELDS = (ERROR_FIELD, TITLE_FIELD)
+_WANTED = {
+    str(extractor): frozenset({field, ERROR_FIELD, TITLE_FIELD})
+    for extractor, field in TEXT_FIELD.items()
+}
 
 _UTF16_OR_32 = re.compile(rb"\xff\xfe|\xfe\xff|\x00|[^\x00]\x00")
 
@@ -135,9 +138,9 @@ class Pass:
         self._names: dict[str, str | None] = {}  # the article's id and url
         self._fields: dict[str, Any] = {}
         self._has_pick = False
-        self._key: str | None = None  # of the article's member that is next or open
-        self._extractor: str | None = None  # whose block is next or open
-        self._block: dict[str, Any] | None = None
+        self._key = ""  # of the article's member that is next or open
+        self._block: dict[str, Any] | None = None  # the extractor's that is open
+        self._wanted: frozenset[str] = frozenset()  # fields of it
         self._field: str | None = None  # the wanted field whose value is next or open
 
     def __iter__(self) -> Iterator[Part]:
@@ -274,47 +277,54 @@ class Pass:
         )
 
     def _follow(self) -> None:
+        depth = self._depth
         for event, value in self._events:
-            depth = self._depth
-            if event == "map_key":
+            # Nearly all events are members of blocks, so they are dealt with here and first.
+            if depth >= _BLOCK:
+                if event == "end_map" or event == "end_array":
+                    depth -= 1
+                    continue
+                is_start = event == "start_map" or event == "start_array"
+                if (block := self._block) is not None:
+                    if depth > _BLOCK:
+                        # A list or object as an error counts by whether it is empty; what is
+                        # in it does not.
+                        if self._field is not None:
+                            block[self._field] = [None]
+                    elif event == "map_key":
+                        self._field = value if value in self._wanted else None
+                    elif self._field is not None:
+                        block[self._field] = [] if is_start else value
+                depth += is_start
+            elif event == "map_key":
                 self._on_key(depth, value)
             elif event == "end_map" or event == "end_array":
-                self._depth = depth - 1
-                self._on_end(depth - 1)
+                depth -= 1
+                self._on_end(depth)
             else:
                 self._on_value(depth, event, value)
-                if event == "start_map" or event == "start_array":
-                    self._depth = depth + 1
+                depth += event == "start_map" or event == "start_array"
+        self._depth = depth
 
     def _on_key(self, depth: int, key: str) -> None:
         if depth == _ROOT:
             self._root_key = key
-        elif self._article_open:
-            if depth == _ARTICLE:
-                self._key = key
-                self._extractor = key if key in TEXT_FIELD else None
-                self._block = None
-                self._has_pick = self._has_pick or key == MEMBER
-            elif depth == _BLOCK and self._block is not None:
-                wanted = key in _SHARED_FIELDS or key == TEXT_FIELD[self._extractor or ""]
-                self._field = key if wanted else None
-            else:
-                self._fill_container(depth)
+        elif self._article_open and depth == _ARTICLE:
+            self._key = key
+            self._has_pick = self._has_pick or key == MEMBER
 
     def _on_value(self, depth: int, event: str, value: Any) -> None:
         if self._article_open:
-            if depth == _ARTICLE:
-                if self._extractor is not None:
-                    self._block = {} if event == "start_map" else None
-                    self._field = None
-                    self._fields[self._extractor] = self._block
-                elif self._key in _NAMES:
-                    self._names[self._key] = str(value) if event in _NAMING else None
-            elif depth == _BLOCK and self._block is not None:
-                if self._field is not None:
-                    self._block[self._field] = [] if event.startswith("start") else value
+            # Between the articles' list and their blocks there is one depth.
+            if self._key in _WANTED:
+                self._block = {} if event == "start_map" else None
+                self._wanted = _WANTED[self._key]
+                self._field = None
+                self._fields[self._key] = self._block
             else:
-                self._fill_container(depth)
+                self._block = None
+                if self._key in _NAMES:
+                    self._names[self._key] = str(value) if event in _NAMING else None
         elif depth == _LIST and self._list_open:
             self._items += 1
             if event == "start_map":
@@ -322,7 +332,6 @@ class Pass:
                 self._names = {}
                 self._fields = {}
                 self._has_pick = False
-                self._extractor = self._block = self._field = None
             else:
                 self._skipped += 1
         elif depth == _ROOT and self._root_key == "articles":
@@ -334,14 +343,10 @@ class Pass:
                 RootNotObjectError, "the root must be an object with a list 'articles'"
             )
 
-    def _fill_container(self, depth: int) -> None:
-        # A list or object as an error counts by whether it is empty; what is in it does not.
-        if depth == _BLOCK + 1 and self._block is not None and self._field is not None:
-            self._block[self._field] = [None]
-
     def _on_end(self, depth: int) -> None:
         if depth == _LIST and self._article_open:
             self._article_open = False
+            self._block = None
         elif depth == _ROOT and self._list_open:
             self._list_open = False
         elif depth == 0:

@@ -5,6 +5,7 @@ Each class has the exit code of its family (the numbers of BSD's ``sysexits.h``)
 ====  =============================================  =======================
 code  family                                         class
 ====  =============================================  =======================
+2     the settings are wrong                         :class:`BackendError`
 65    the data is wrong: another run will not help   :class:`DataError`
 66    the input is not there or cannot be opened     :class:`InputError`
 73    the output cannot be made                      :class:`OutputError`
@@ -81,6 +82,12 @@ class SelectionError(Exception):
 def _rebuild(kind: type[SelectionError], message: str, place: dict[str, Any]) -> SelectionError:
     """Unpickling: keyword arguments do not survive ``Exception.__reduce__``."""
     return kind(message, **place)
+
+
+class BackendError(SelectionError):
+    """``SELECTION_BACKEND`` names a backend that is not to be had."""
+
+    exit_code = 2
 
 
 class DataError(SelectionError):

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from enum import StrEnum
-from fractions import Fraction
 from typing import Any
 
-from selection.shingles import overlap, shingles
-from selection.tokens import pack_texts, token_count
+from selection.backend import backend
 
 # PRD 7.5, step 3: a difference of up to 0.03, as a fraction so that 0.03 itself is exact.
 _TIE_NUMERATOR, _TIE_DENOMINATOR = 3, 100
@@ -124,59 +122,69 @@ def select_article(article: object) -> Decision:
         article: a mapping with the blocks ``trafilatura``, ``newspaper4k`` and
             ``readability``, as ``json.load`` gives it. A block or a field that is missing
             or of another type makes its candidate unavailable (FR-005).
+
+    Raises:
+        BackendError: ``SELECTION_BACKEND`` names a backend that is not to be had.
     """
-    blocks = [_block(article, extractor) for extractor in Extractor]
-    texts = [_text(block, extractor) for block, extractor in zip(blocks, Extractor)]
-    packed = pack_texts(texts)
-    by_text = {tokens: shingles(tokens) for tokens in set(packed)}
-    sets = [by_text[tokens] for tokens in packed]
-    states = [_state(tokens, block.get(ERROR_FIELD)) for tokens, block in zip(packed, blocks)]
+    blocks = [_block(article, name) for name in _NAMES]
+    counts = backend().measure(*map(_text, blocks, _FIELDS))
+    states = [_state(size, block.get(ERROR_FIELD)) for size, block in zip(counts.tokens, blocks)]
 
     wanted = State.USABLE if State.USABLE in states else State.DEGRADED
     active = [i for i, state in enumerate(states) if state is wanted]
-    common = overlap([sets[i] for i in active]) if len(active) > 1 else None
+    consensus, shared = counts.consensus(active) if len(active) > 1 else (None, {})
     candidates = [
-        Candidate(extractor, state, state is wanted, token_count(tokens), len(own))
-        for extractor, state, tokens, own in zip(Extractor, states, packed, sets)
+        Candidate(extractor, state, i in active, counts.tokens[i], counts.shingles(i))
+        if consensus is None or i not in shared
+        else _compared(extractor, state, counts.tokens[i], counts.shingles(i), shared[i], consensus)
+        for i, (extractor, state) in enumerate(zip(_EXTRACTORS, states))
     ]
-    if common:
-        for i, shared in zip(active, common.shared):
-            candidates[i] = _scored(candidates[i], shared, common.consensus)
-
-    rule, pool, pick = _choose([candidates[i] for i in active], common.consensus if common else 0)
+    rule, pool, pick = _choose([candidates[i] for i in active], consensus or 0)
     return Decision(
         extractor=pick,
         rule=rule,
-        consensus=common.consensus if common else None,
+        consensus=consensus,
         pool=tuple(candidate.extractor for candidate in pool),
         candidates=(candidates[0], candidates[1], candidates[2]),
     )
 
 
-def _block(article: object, extractor: Extractor) -> Mapping[str, Any]:
-    block = article.get(extractor) if isinstance(article, Mapping) else None
+# An enumeration takes its time to iterate and to hash, and this is done for every article.
+_EXTRACTORS = tuple(Extractor)
+_NAMES = [extractor.value for extractor in Extractor]
+_FIELDS = [TEXT_FIELD[extractor] for extractor in Extractor]
+
+
+def _block(article: object, name: str) -> Mapping[str, Any]:
+    block = article.get(name) if isinstance(article, Mapping) else None
     return block if isinstance(block, Mapping) else {}
 
 
-def _text(block: Mapping[str, Any], extractor: Extractor) -> str:
-    text = block.get(TEXT_FIELD[extractor])
+def _text(block: Mapping[str, Any], field: str) -> str:
+    text = block.get(field)
     return text if isinstance(text, str) else ""
 
 
-def _state(packed: bytes, error: object) -> State:
-    if not packed:
+def _state(tokens: int, error: object) -> State:
+    if not tokens:
         return State.UNAVAILABLE
     no_error = error is None or (isinstance(error, (str, list, dict)) and not error)
     return State.USABLE if no_error else State.DEGRADED
 
 
-def _scored(candidate: Candidate, shared: int, consensus: int) -> Candidate:
-    return replace(
-        candidate,
+def _compared(
+    extractor: Extractor, state: State, tokens: int, shingles: int, shared: int, consensus: int
+) -> Candidate:
+    return Candidate(
+        extractor,
+        state,
+        active=True,
+        tokens=tokens,
+        shingles=shingles,
         shared=shared,
         coverage=shared / consensus if consensus else 0.0,
-        support=shared / candidate.shingles,
-        score=2 * shared / (consensus + candidate.shingles),
+        support=shared / shingles,
+        score=2 * shared / (consensus + shingles),
     )
 
 
@@ -211,10 +219,13 @@ def _technical_tie(active: Sequence[Candidate], consensus: int) -> list[Candidat
 
     A score is ``2 * shared / (consensus + shingles)``. All is compared in whole numbers.
     """
-    fractions = [(2 * (c.shared or 0), consensus + c.shingles) for c in active]
-    top, over = max(fractions, key=lambda score: Fraction(*score))
+    scores = [(2 * (c.shared or 0), consensus + c.shingles) for c in active]
+    top, over = scores[0]
+    for part, whole in scores:
+        if part * over > top * whole:
+            top, over = part, whole
     return [
         candidate
-        for candidate, (part, whole) in zip(active, fractions)
+        for candidate, (part, whole) in zip(active, scores)
         if (top * whole - part * over) * _TIE_DENOMINATOR <= _TIE_NUMERATOR * over * whole
     ]

@@ -1,11 +1,9 @@
-"""Shingles and consensus: FR-008 to FR-010 (PRD 7.3 and 7.4)."""
+"""Shingles and what texts share of them: FR-008 to FR-010 (PRD 7.3 and 7.4), in Python."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
-from selection.tokens import ID_BYTES
+from selection.counts import Counts
+from selection.tokens import ID_BYTES, pack_texts, token_count
 
 SHINGLE_TOKENS = 5
 
@@ -13,17 +11,27 @@ _STEP = ID_BYTES
 _WIDTH = SHINGLE_TOKENS * ID_BYTES
 
 
-@dataclass(frozen=True, slots=True)
-class Overlap:
-    """What the active candidates of one article have in common.
-
-    Attributes:
-        consensus: distinct shingles that stand in at least two candidates.
-        shared: for each candidate, how many of its shingles are in the consensus.
-    """
-
-    consensus: int
-    shared: tuple[int, ...]
+def measure(one: str, two: str, three: str) -> Counts:
+    """Count the tokens of three texts, and the shingles that they share."""
+    packed = pack_texts([one, two, three])
+    by_text = {tokens: shingles(tokens) for tokens in set(packed)}
+    a, b, c = (by_text[tokens] for tokens in packed)
+    ab, ac, bc = _both(a, b), _both(a, c), _both(b, c)
+    # Texts with the same tokens have one set, and what two twins share with the third is in all.
+    in_all = len(ac if a is b else ab if c is a or c is b else ab & c)
+    return Counts(
+        tokens=(token_count(packed[0]), token_count(packed[1]), token_count(packed[2])),
+        regions=(
+            0,
+            len(a) - len(ab) - len(ac) + in_all,
+            len(b) - len(ab) - len(bc) + in_all,
+            len(ab) - in_all,
+            len(c) - len(ac) - len(bc) + in_all,
+            len(ac) - in_all,
+            len(bc) - in_all,
+            in_all,
+        ),
+    )
 
 
 def shingles(packed: bytes) -> set[bytes]:
@@ -33,30 +41,5 @@ def shingles(packed: bytes) -> set[bytes]:
     return {packed[i : i + _WIDTH] for i in range(0, len(packed) - _WIDTH + 1, _STEP)}
 
 
-def overlap(candidates: Sequence[set[bytes]]) -> Overlap:
-    """Count the consensus of two or three candidates without building it.
-
-    Args:
-        candidates: their shingles; candidates with the same text may share one set.
-    """
-    if len(candidates) == 2:
-        both = len(candidates[0] & candidates[1])
-        return Overlap(both, (both, both))
-    for i, j, k in ((0, 1, 2), (0, 2, 1), (1, 2, 0)):
-        twin, other = candidates[i], candidates[k]
-        if twin is candidates[j]:
-            # Every shingle of twins is in the consensus, and the third can add none.
-            shared = [len(twin)] * 3
-            shared[k] = len(twin & other)
-            return Overlap(len(twin), tuple(shared))
-    a, b, c = candidates
-    ab, ac, bc = a & b, a & c, b & c
-    in_all = len(ab & c)
-    return Overlap(
-        consensus=len(ab) + len(ac) + len(bc) - 2 * in_all,
-        shared=(
-            len(ab) + len(ac) - in_all,
-            len(ab) + len(bc) - in_all,
-            len(ac) + len(bc) - in_all,
-        ),
-    )
+def _both(one: set[bytes], other: set[bytes]) -> set[bytes]:
+    return one if one is other else one & other

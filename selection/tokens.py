@@ -13,6 +13,8 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
+from array import array
+from functools import lru_cache
 from itertools import groupby
 
 from selection.markup import visible_text
@@ -103,6 +105,62 @@ def word_tokens(word: str) -> list[str]:
             word = _MARKS.sub(_sort_marks, word)
         word = unicodedata.normalize("NFKC", word)
     return _TOKEN.findall(word.lower())
+
+
+@lru_cache(1 << 15)
+def _remembered_tokens(word: str) -> list[str]:
+    return word_tokens(word)
+
+
+def cached_tokens(word: str) -> list[str]:
+    """:func:`word_tokens`, remembered for short words; not to be changed by the caller."""
+    return _remembered_tokens(word) if len(word) <= _LONGEST_REMEMBERED_WORD else word_tokens(word)
+
+
+#: What :func:`fold_page` says of a character that is no letter of a token.
+IN_ITS_WORD, SEPARATOR, SPACE = 0, 1, 2
+
+
+def fold_page(number: int) -> bytes:
+    """What 256 characters mean, wherever they stand, to who reads tokens letter by letter.
+
+    Args:
+        number: of the page, 0 to 255; its first character is ``number * 256``.
+
+    Returns:
+        256 numbers of four bytes: for a letter or a digit the character that it is in a token;
+        :data:`SEPARATOR` or :data:`SPACE` for what stands between tokens or words;
+        :data:`IN_ITS_WORD` for what only :func:`word_tokens` can judge, with its whole word.
+    """
+    return array("I", map(_fold, range(number * 256, number * 256 + 256))).tobytes()
+
+
+def _fold(code: int) -> int:
+    char = chr(code)
+    if char.isspace():
+        return SPACE
+    normal = unicodedata.normalize("NFKC", char)
+    lower = normal.lower()
+    if not all(map(_stands_alone, normal)):
+        return IN_ITS_WORD
+    if len(lower) == 1 and lower.isalnum():
+        return ord(lower)
+    return IN_ITS_WORD if any(map(str.isalnum, lower)) else SEPARATOR
+
+
+def _stands_alone(char: str) -> bool:
+    """Whether NFKC and lower-casing leave it so, or lower it, whatever its neighbours are.
+
+    Marks combine, Hangul jamo do, and so do some vowel signs beyond the basic plane, where
+    nothing is promised; a capital sigma is lowered by its place in the word.
+    """
+    return (
+        char < "\U00010000"
+        and char != "Σ"
+        and unicodedata.category(char)[0] != "M"
+        and not ("\u1100" <= char <= "\u11ff" or "\ud7b0" <= char <= "\ud7ff")
+        and unicodedata.normalize("NFKC", char) == char
+    )
 
 
 def _sort_marks(match: re.Match[str]) -> str:

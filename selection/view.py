@@ -59,8 +59,9 @@ class View:
     """Turns the bytes of one document, in order, into what the parser is fed.
 
     Args:
-        careful: also replace long numbers, by what no article can have for an id. That needs to know what is in a string, which
-            costs time, so it is done only for documents that turn out to need it.
+        careful: also replace long numbers, by what no article can have for an id. That needs
+            to know what is in a string, which costs time, so it is done only for documents
+            that turn out to need it.
 
     Attributes:
         string_start: when careful, where the string begins that is open at the end of what
@@ -85,7 +86,8 @@ class View:
         if not final and b"\\" in buffer[-_LONGEST_ESCAPE:]:
             whole = _WHOLE_ESCAPES.match(buffer)
             view = buffer[: whole.end() if whole else 0]
-        if b"\\ud" in view or b"\\uD" in view:
+        # The first question is a quick one, and often its answer is no.
+        if b"\\u" in view and (b"\\ud" in view or b"\\uD" in view):
             view = _LONE_SURROGATE.sub(lambda m: _REPLACEMENT if m[1] else m[0], view)
         for byte in _NOT_WHITE_SPACE:
             if byte in view:

@@ -18,10 +18,20 @@ from redis import Redis
 from redis.backoff import ConstantBackoff
 from redis.retry import Retry
 
+from selection.backend import available
 from worker import Settings
 from worker.local import server_program
 
 SAFE = "worker.SelectionWorker"
+
+
+@pytest.fixture(scope="module", params=list(available()))
+def each_backend(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Decide with every backend that was built here, one after the other."""
+    chosen = available()[request.param]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("selection.rules.backend", lambda: chosen)
+        yield
 
 
 class Server:

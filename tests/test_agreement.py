@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 from selection import Decision, select_article
 from selection.rules import TEXT_FIELD, Candidate
 
+pytestmark = pytest.mark.usefixtures("each_backend")
+
 EXAMPLE = Path(__file__).parents[1] / "examples/river_plate_extracted.json"
 # 181 real pages that are not part of the project; where they are, they are compared, too.
 PAGES = Path(__file__).parents[2] / "shared/data/pages181.json"

@@ -259,7 +259,10 @@ def test_help_has_an_example_for_each_command() -> None:
 
 def test_version_names_what_the_picks_depend_on() -> None:
     done = run("--version")
-    assert re.fullmatch(r"selection \d+\.\d+\.\d+ \(Python 3\.\S+, Unicode \S+\)\n", done.stdout)
+    assert re.fullmatch(
+        r"selection \d+\.\d+\.\d+ \(backend (native|python), Python 3\.\S+, Unicode \S+\)\n",
+        done.stdout,
+    )
 
 
 def test_a_reader_that_goes_away_ends_it_quietly(tmp_path: Path) -> None:

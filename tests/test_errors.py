@@ -313,6 +313,7 @@ def test_an_error_without_a_place_survives_pickling(kind: type[SelectionError]) 
 
 EXIT_CODES = {
     "SelectionError": 70,
+    "BackendError": 2,
     "DataError": 65,
     "InputError": 66,
     "OutputError": 73,

@@ -21,6 +21,8 @@ from hypothesis import strategies as st
 
 from selection import Decision, Extractor, Rule, State, select_article
 
+pytestmark = pytest.mark.usefixtures("each_backend")
+
 N, R, T = Extractor.NEWSPAPER4K, Extractor.READABILITY, Extractor.TRAFILATURA
 FIELD = {N: "text", R: "cleaned_text", T: "text"}
 

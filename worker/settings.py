@@ -10,6 +10,9 @@ from redis import Redis
 from rq.cli.helpers import CliConfig
 from rq.serializers import DefaultSerializer, JSONSerializer, Serializer
 
+from selection.backend import backend
+from selection.errors import BackendError
+
 SAFE_WORKER = "worker.SelectionWorker"
 
 
@@ -67,8 +70,13 @@ class Settings:
         """Read the variables; what is missing or empty has its default.
 
         Raises:
-            SettingsError: a number that is none, or a name that is unknown.
+            SettingsError: a number that is none, or a name that is unknown; a
+                ``SELECTION_BACKEND`` that is not to be had.
         """
+        try:
+            backend()
+        except BackendError as error:
+            raise SettingsError(error.message) from None
         reader = _Reader(environment)
         log = reader.text("SELECTION_LOG", cls.log)
         if log not in ("text", "json"):

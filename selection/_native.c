@@ -1,0 +1,527 @@
+/* The compiled measure: tokens, ids and shingles of an article's texts in one pass each.
+
+   It knows nothing of Unicode. What a character below 0x10000 means it asks of
+   selection.tokens.fold_page, 256 characters at a time; a word in which one character cannot
+   be judged by itself goes whole to selection.tokens.cached_tokens.
+
+   Every distinct token gets an id, every distinct window of five ids is a shingle. Both are
+   found by hash and compared in full. The hash is multilinear under keys that the caller
+   draws at random, so that no text can be made to collide on purpose. */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__GNUC__)
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+#else
+#define ALWAYS_INLINE inline
+#endif
+
+enum {
+    SHINGLE_TOKENS = 5,
+    TEXTS = 3,
+    REGIONS = 1 << TEXTS,
+    PAGE_SIZE = 256,
+    PAGES = 0x10000 / PAGE_SIZE,
+    /* Of the keys the first two carry the hash of a long token from block to block. */
+    CARRY_KEYS = 2,
+    BLOCK = 64,
+    KEYS = CARRY_KEYS + BLOCK,
+};
+
+/* What fold_page says of a character that is no letter; a letter is itself, folded. */
+enum { IN_ITS_WORD = 0, SEPARATOR = 1, SPACE = 2 };
+
+static const uint32_t NO_TOKEN = UINT32_MAX;
+
+typedef struct {
+    PyObject *fold_page;
+    PyObject *cached_tokens;
+    uint32_t *pages[PAGES];
+} State;
+
+typedef struct {
+    size_t start, length; /* of its letters */
+    uint64_t hash;
+} Token;
+
+typedef struct {
+    uint32_t ids[SHINGLE_TOKENS];
+    uint32_t texts; /* a bit for each text that it is in; 0 in a free slot */
+} Shingle;
+
+/* An open-addressed table has a power of two of slots, at most half of them taken. */
+typedef struct {
+    State *state;
+    const uint64_t *keys;
+
+    uint32_t *letters; /* of all tokens, and at the end of the one that is being read */
+    size_t letters_used, letters_room;
+    Token *tokens; /* by id */
+    size_t tokens_used, tokens_room;
+    uint32_t *token_slots; /* id + 1; 0 in a free slot */
+    int token_bits;
+
+    uint32_t *ids; /* of the text that is being read */
+    size_t ids_used, ids_room;
+
+    Shingle *shingles;
+    size_t shingles_used;
+    int shingle_bits;
+    Py_ssize_t regions[REGIONS];
+} Work;
+
+/* Makes room for so many items in all, and for some more. */
+static int
+reserve(void **array, size_t *room, size_t wanted, size_t item_size)
+{
+    if (wanted <= *room)
+        return 0;
+    wanted += wanted / 2 + 256;
+    void *larger = wanted > PY_SSIZE_T_MAX / item_size
+                       ? NULL
+                       : PyMem_RawRealloc(*array, wanted * item_size);
+    if (larger == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    *array = larger;
+    *room = wanted;
+    return 0;
+}
+
+#define RESERVE(work, name, wanted) \
+    reserve((void **)&(work)->name, &(work)->name##_room, wanted, sizeof *(work)->name)
+
+/* Spreads what the multilinear hash left in the upper bits and in arithmetic progressions. */
+static inline uint64_t
+spread(uint64_t hash)
+{
+    hash ^= hash >> 32;
+    hash *= UINT64_C(0x9e3779b97f4a7c15);
+    hash ^= hash >> 29;
+    hash *= UINT64_C(0xbf58476d1ce4e5b9);
+    return hash;
+}
+
+/* Takes one more letter, the one at `place`, into the hash of a token; spread ends it. */
+static inline uint64_t
+hash_letter(const uint64_t *keys, uint64_t hash, size_t place, uint32_t letter)
+{
+    size_t in_block = place % BLOCK;
+    if (in_block == 0 && place > 0)
+        hash = keys[0] * (uint32_t)hash + keys[1] * (hash >> 32);
+    return hash + keys[CARRY_KEYS + in_block] * letter;
+}
+
+static inline uint64_t
+hash_ids(const uint64_t *keys, const uint32_t *ids)
+{
+    uint64_t hash = 0;
+    for (int i = 0; i < SHINGLE_TOKENS; i++)
+        hash += keys[i] * ids[i];
+    return spread(hash);
+}
+
+/* ---------------------------------------------------------------------- tokens */
+
+static int
+enlarge_token_slots(Work *work)
+{
+    int bits = work->token_bits + 1;
+    uint32_t *slots = PyMem_RawCalloc((size_t)1 << bits, sizeof *slots);
+    if (slots == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    size_t mask = ((size_t)1 << bits) - 1;
+    for (size_t id = 0; id < work->tokens_used; id++) {
+        size_t slot = work->tokens[id].hash >> (64 - bits);
+        while (slots[slot])
+            slot = (slot + 1) & mask;
+        slots[slot] = (uint32_t)id + 1;
+    }
+    PyMem_RawFree(work->token_slots);
+    work->token_slots = slots;
+    work->token_bits = bits;
+    return 0;
+}
+
+/* A token has been read whose letters stand behind all others'; its id joins the text's. */
+static inline int
+add_token(Work *work, size_t length, uint64_t hash)
+{
+    const uint32_t *letters = work->letters + work->letters_used;
+    hash = spread(hash);
+    size_t mask = ((size_t)1 << work->token_bits) - 1;
+    size_t slot = hash >> (64 - work->token_bits);
+    uint32_t id;
+
+    if (RESERVE(work, ids, work->ids_used + 1) < 0)
+        return -1;
+    while (work->token_slots[slot]) {
+        id = work->token_slots[slot] - 1;
+        const Token *token = &work->tokens[id];
+        if (token->hash == hash && token->length == length &&
+            memcmp(work->letters + token->start, letters, length * sizeof *letters) == 0) {
+            work->ids[work->ids_used++] = id;
+            return 0;
+        }
+        slot = (slot + 1) & mask;
+    }
+    if (RESERVE(work, tokens, work->tokens_used + 1) < 0)
+        return -1;
+    if (work->tokens_used == NO_TOKEN - 1) {
+        PyErr_SetString(PyExc_OverflowError, "too many distinct tokens");
+        return -1;
+    }
+    id = (uint32_t)work->tokens_used++;
+    work->tokens[id] = (Token){work->letters_used, length, hash};
+    work->letters_used += length;
+    work->token_slots[slot] = id + 1;
+    work->ids[work->ids_used++] = id;
+    if (work->tokens_used > mask / 2)
+        return enlarge_token_slots(work);
+    return 0;
+}
+
+static int
+add_word(Work *work, PyObject *text, Py_ssize_t start, Py_ssize_t end)
+{
+    PyObject *word = PyUnicode_Substring(text, start, end);
+    if (word == NULL)
+        return -1;
+    PyObject *found = PyObject_CallOneArg(work->state->cached_tokens, word);
+    Py_DECREF(word);
+    if (found == NULL)
+        return -1;
+    PyObject *tokens = PySequence_Fast(found, "cached_tokens gives a sequence");
+    Py_DECREF(found);
+    if (tokens == NULL)
+        return -1;
+    int failed = 0;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(tokens) && !failed; i++) {
+        PyObject *token = PySequence_Fast_GET_ITEM(tokens, i);
+        if (!PyUnicode_Check(token)) {
+            PyErr_SetString(PyExc_TypeError, "cached_tokens gives strings");
+            failed = 1;
+            break;
+        }
+        size_t length = (size_t)PyUnicode_GET_LENGTH(token);
+        if (RESERVE(work, letters, work->letters_used + length) < 0) {
+            failed = 1;
+            break;
+        }
+        uint32_t *letters = work->letters + work->letters_used;
+        uint64_t hash = 0;
+        for (size_t j = 0; j < length; j++) {
+            letters[j] = PyUnicode_READ_CHAR(token, (Py_ssize_t)j);
+            hash = hash_letter(work->keys, hash, j, letters[j]);
+        }
+        failed = add_token(work, length, hash) < 0;
+    }
+    Py_DECREF(tokens);
+    return failed ? -1 : 0;
+}
+
+static const uint32_t *
+load_page(State *state, int number)
+{
+    PyObject *page = PyObject_CallFunction(state->fold_page, "i", number);
+    if (page == NULL)
+        return NULL;
+    if (!PyBytes_Check(page) || PyBytes_GET_SIZE(page) != PAGE_SIZE * sizeof(uint32_t)) {
+        PyErr_SetString(PyExc_ValueError, "fold_page gives 256 numbers of four bytes");
+        Py_DECREF(page);
+        return NULL;
+    }
+    uint32_t *loaded = PyMem_RawMalloc(PAGE_SIZE * sizeof *loaded);
+    if (loaded == NULL)
+        PyErr_NoMemory();
+    else if (state->pages[number] != NULL) { /* another thread was here meanwhile */
+        PyMem_RawFree(loaded);
+        loaded = state->pages[number];
+    }
+    else {
+        memcpy(loaded, PyBytes_AS_STRING(page), PAGE_SIZE * sizeof *loaded);
+        state->pages[number] = loaded;
+    }
+    Py_DECREF(page);
+    return loaded;
+}
+
+static inline int
+fold(State *state, Py_UCS4 character, uint32_t *folded)
+{
+    *folded = IN_ITS_WORD;
+    if (character >= 0x10000)
+        return 0;
+    const uint32_t *page = state->pages[character / PAGE_SIZE];
+    if (page == NULL && (page = load_page(state, character / PAGE_SIZE)) == NULL)
+        return -1;
+    *folded = page[character % PAGE_SIZE];
+    return 0;
+}
+
+/* Reads the tokens of a text whose characters have the given kind, a constant where called. */
+static ALWAYS_INLINE int
+read_tokens_of(Work *work, PyObject *text, int kind)
+{
+    const void *data = PyUnicode_DATA(text);
+    Py_ssize_t length = PyUnicode_GET_LENGTH(text);
+    Py_ssize_t at = 0;
+    while (at < length) {
+        Py_ssize_t word = at;
+        size_t ids_before = work->ids_used;
+        uint32_t folded = SEPARATOR;
+        /* A word's letters are at most its characters. */
+        if (RESERVE(work, letters, work->letters_used + (size_t)(length - at)) < 0)
+            return -1;
+        while (folded == SEPARATOR) {
+            uint32_t *letters = work->letters + work->letters_used;
+            size_t letter = 0;
+            uint64_t hash = 0;
+            for (folded = SPACE; at < length; at++) {
+                if (fold(work->state, PyUnicode_READ(kind, data, at), &folded) < 0)
+                    return -1;
+                if (folded <= SPACE)
+                    break;
+                letters[letter] = folded;
+                hash = hash_letter(work->keys, hash, letter++, folded);
+            }
+            if (folded == IN_ITS_WORD)
+                break;
+            if (letter && add_token(work, letter, hash) < 0)
+                return -1;
+            at++;
+        }
+        if (folded != IN_ITS_WORD)
+            continue;
+        work->ids_used = ids_before;
+        while (at < length && !Py_UNICODE_ISSPACE(PyUnicode_READ(kind, data, at)))
+            at++;
+        if (add_word(work, text, word, at) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int
+read_tokens(Work *work, PyObject *text)
+{
+    work->ids_used = 0;
+    switch (PyUnicode_KIND(text)) {
+    case PyUnicode_1BYTE_KIND:
+        return read_tokens_of(work, text, PyUnicode_1BYTE_KIND);
+    case PyUnicode_2BYTE_KIND:
+        return read_tokens_of(work, text, PyUnicode_2BYTE_KIND);
+    default:
+        return read_tokens_of(work, text, PyUnicode_4BYTE_KIND);
+    }
+}
+
+/* -------------------------------------------------------------------- shingles */
+
+static int
+enlarge_shingles(Work *work)
+{
+    int bits = work->shingle_bits + 1;
+    Shingle *larger = PyMem_RawCalloc((size_t)1 << bits, sizeof *larger);
+    if (larger == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    size_t mask = ((size_t)1 << bits) - 1;
+    size_t slots = work->shingles == NULL ? 0 : (size_t)1 << work->shingle_bits;
+    for (size_t i = 0; i < slots; i++) {
+        const Shingle *shingle = &work->shingles[i];
+        if (!shingle->texts)
+            continue;
+        size_t slot = hash_ids(work->keys, shingle->ids) >> (64 - bits);
+        while (larger[slot].texts)
+            slot = (slot + 1) & mask;
+        larger[slot] = *shingle;
+    }
+    PyMem_RawFree(work->shingles);
+    work->shingles = larger;
+    work->shingle_bits = bits;
+    return 0;
+}
+
+static inline int
+add_shingle(Work *work, const uint32_t *ids, uint32_t texts)
+{
+    size_t mask = ((size_t)1 << work->shingle_bits) - 1;
+    size_t slot = hash_ids(work->keys, ids) >> (64 - work->shingle_bits);
+    Shingle *shingle;
+    for (; (shingle = &work->shingles[slot])->texts; slot = (slot + 1) & mask) {
+        if (memcmp(shingle->ids, ids, sizeof shingle->ids) == 0) {
+            work->regions[shingle->texts]--;
+            shingle->texts |= texts;
+            work->regions[shingle->texts]++;
+            return 0;
+        }
+    }
+    memcpy(shingle->ids, ids, sizeof shingle->ids);
+    shingle->texts = texts;
+    work->regions[texts]++;
+    if (++work->shingles_used > mask / 2)
+        return enlarge_shingles(work);
+    return 0;
+}
+
+static int
+add_shingles(Work *work, uint32_t texts)
+{
+    if (work->ids_used == 0)
+        return 0;
+    if (work->ids_used < SHINGLE_TOKENS) {
+        uint32_t ids[SHINGLE_TOKENS];
+        for (size_t i = 0; i < SHINGLE_TOKENS; i++)
+            ids[i] = i < work->ids_used ? work->ids[i] : NO_TOKEN;
+        return add_shingle(work, ids, texts);
+    }
+    for (size_t i = 0; i + SHINGLE_TOKENS <= work->ids_used; i++)
+        if (add_shingle(work, work->ids + i, texts) < 0)
+            return -1;
+    return 0;
+}
+
+/* ---------------------------------------------------------------------- module */
+
+static int
+measure_texts(Work *work, PyObject *const *texts, Py_ssize_t *tokens)
+{
+    uint32_t done = 0;
+    for (int i = 0; i < TEXTS; i++) {
+        if (done & 1u << i)
+            continue;
+        uint32_t same = 0;
+        for (int j = i; j < TEXTS; j++)
+            if (texts[j] == texts[i] || PyUnicode_Compare(texts[j], texts[i]) == 0)
+                same |= 1u << j;
+        if (read_tokens(work, texts[i]) < 0 || add_shingles(work, same) < 0)
+            return -1;
+        for (int j = i; j < TEXTS; j++)
+            if (same & 1u << j)
+                tokens[j] = (Py_ssize_t)work->ids_used;
+        done |= same;
+    }
+    return 0;
+}
+
+PyDoc_STRVAR(measure_doc,
+"measure(one, two, three, keys, /)\n--\n\n"
+"Count the tokens of three visible texts, and the shingles that they share.\n\n"
+"Returns three numbers of tokens and eight of shingles, as selection.counts has them.\n"
+"keys are KEY_BYTES bytes that whoever wrote the texts cannot know.");
+
+static PyObject *
+measure(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    if (count != TEXTS + 1) {
+        PyErr_SetString(PyExc_TypeError, "measure takes three texts and the keys");
+        return NULL;
+    }
+    for (int i = 0; i < TEXTS; i++) {
+        if (!PyUnicode_Check(args[i])) {
+            PyErr_SetString(PyExc_TypeError, "a text is a str");
+            return NULL;
+        }
+    }
+    uint64_t keys[KEYS];
+    if (!PyBytes_Check(args[TEXTS]) || PyBytes_GET_SIZE(args[TEXTS]) != sizeof keys) {
+        PyErr_SetString(PyExc_ValueError, "keys are KEY_BYTES bytes");
+        return NULL;
+    }
+    memcpy(keys, PyBytes_AS_STRING(args[TEXTS]), sizeof keys);
+
+    Work work = {.state = PyModule_GetState(module), .keys = keys, .token_bits = 9,
+                 .shingle_bits = 10};
+    Py_ssize_t tokens[TEXTS];
+    PyObject *result = NULL;
+    if (enlarge_token_slots(&work) == 0 && enlarge_shingles(&work) == 0 &&
+        measure_texts(&work, args, tokens) == 0) {
+        const Py_ssize_t *r = work.regions;
+        result = Py_BuildValue("(nnn)(nnnnnnnn)", tokens[0], tokens[1], tokens[2], r[0], r[1],
+                               r[2], r[3], r[4], r[5], r[6], r[7]);
+    }
+    PyMem_RawFree(work.letters);
+    PyMem_RawFree(work.tokens);
+    PyMem_RawFree(work.token_slots);
+    PyMem_RawFree(work.ids);
+    PyMem_RawFree(work.shingles);
+    return result;
+}
+
+static PyMethodDef methods[] = {
+    {"measure", (PyCFunction)(void (*)(void))measure, METH_FASTCALL, measure_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static int
+start(PyObject *module)
+{
+    State *state = PyModule_GetState(module);
+    PyObject *tokens = PyImport_ImportModule("selection.tokens");
+    if (tokens == NULL)
+        return -1;
+    state->fold_page = PyObject_GetAttrString(tokens, "fold_page");
+    state->cached_tokens = PyObject_GetAttrString(tokens, "cached_tokens");
+    Py_DECREF(tokens);
+    if (state->fold_page == NULL || state->cached_tokens == NULL)
+        return -1;
+    return PyModule_AddIntConstant(module, "KEY_BYTES", KEYS * sizeof(uint64_t));
+}
+
+static int
+traverse(PyObject *module, visitproc visit, void *arg)
+{
+    State *state = PyModule_GetState(module);
+    Py_VISIT(state->fold_page);
+    Py_VISIT(state->cached_tokens);
+    return 0;
+}
+
+static int
+clear(PyObject *module)
+{
+    State *state = PyModule_GetState(module);
+    Py_CLEAR(state->fold_page);
+    Py_CLEAR(state->cached_tokens);
+    return 0;
+}
+
+static void
+release(void *module)
+{
+    State *state = PyModule_GetState(module);
+    clear(module);
+    for (int i = 0; i < PAGES; i++)
+        PyMem_RawFree(state->pages[i]);
+}
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, start},
+    {0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "selection._native",
+    .m_doc = "The compiled measure.",
+    .m_size = sizeof(State),
+    .m_methods = methods,
+    .m_slots = slots,
+    .m_traverse = traverse,
+    .m_clear = clear,
+    .m_free = release,
+};
+
+PyMODINIT_FUNC
+PyInit__native(void)
+{
+    return PyModuleDef_Init(&definition);
+}
