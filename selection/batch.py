@@ -7,19 +7,23 @@ import sys
 import time
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from selection.atomic import AtomicFile
-from selection.document import Gap
+from selection.document import Article, Gap, Part
 from selection.errors import OutputIsInputError, OutputNameError
-from selection.rules import Extractor, Rule, select_article
+from selection.pick import Decided, pick
+from selection.rules import Extractor, Rule
 from selection.scan import scan
 from selection.source import READ_SIZE, Source, fault_of_name
 from selection.splice import splice
 
 SUFFIX = "_selected"
+
+# A smaller file is done before a helper has begun.
+_WORTH_HELPERS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,7 @@ def select_file(
     *,
     roots: Sequence[str] = (),
     read_size: int = READ_SIZE,
+    jobs: int = 1,
 ) -> Summary:
     """Write a copy of a batch in which every article has its ``selected_extractor``.
 
@@ -95,12 +100,14 @@ def select_file(
             it raises ends the run and leaves no output.
         roots: folders that both files must lie in, links resolved; none: any place.
         read_size: how many bytes to read at once.
+        jobs: how many processes decide, this one included; a small file needs no other.
 
     Raises:
         DataError: the input is no batch.
         InputError: the input cannot be opened.
         OutputError: the output cannot be made, or is the input.
-        TransferError: reading or writing failed, or the input changed meanwhile.
+        TransferError: reading or writing failed, the input changed meanwhile, or a helper
+            process ended.
     """
     began = time.perf_counter()
     path = os.fspath(input)
@@ -111,15 +118,15 @@ def select_file(
     with Source(path, roots) as source:
         check_target(target, source)
         with AtomicFile(target, roots) as file, source.unchanging():
-            for part in scan(source, path, read_size):
+            parts = scan(source, path, read_size)
+            for part, its in _decided(parts, jobs if source.size >= _WORTH_HELPERS else 1, path):
                 if isinstance(part, Gap):
                     file.write((part.raw,))
                     skipped += part.skipped
-                else:
-                    decision = select_article(part.fields)
-                    file.write(splice(part, decision.extractor))
-                    picks[decision.extractor] += 1
-                    rules[decision.rule] += 1
+                elif its:
+                    file.write(splice(part, its.extractor))
+                    picks[its.extractor] += 1
+                    rules[its.rule] += 1
                 if progress:
                     progress(Progress(part.end, source.size, picks.total(), dict(picks)))
     return Summary(
@@ -134,6 +141,17 @@ def select_file(
         python=".".join(map(str, sys.version_info[:3])),
         unicode=unicodedata.unidata_version,
     )
+
+
+def _decided(parts: Iterator[Part], jobs: int, path: str) -> Iterator[Decided]:
+    if jobs > 1:
+        # What starts processes takes longer to import than a small batch takes to select.
+        from selection.crew import decided
+
+        yield from decided(parts, jobs, path)
+        return
+    for part in parts:
+        yield part, pick(part) if isinstance(part, Article) else None
 
 
 def check_files(

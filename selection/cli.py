@@ -8,12 +8,11 @@ import platform
 import re
 import unicodedata
 from collections.abc import Sequence
-from importlib import metadata
 from typing import Any, ClassVar, NoReturn
 
 import click
 
-from selection import command, show
+from selection import command, log
 from selection.backend import backend
 from selection.batch import Progress, Summary, default_output, select_file
 from selection.errors import InputMissingError, OutputError, SelectionError
@@ -52,6 +51,9 @@ class _Bytes(click.ParamType[int]):
 
 def _print_version(context: click.Context, option: click.Parameter, is_asked: bool) -> None:
     if is_asked:
+        # It takes longer to import than a small batch takes to select.
+        from importlib import metadata
+
         click.echo(
             f"selection {metadata.version('deterministic-content-selection')} "
             f"(backend {backend().name}, Python {platform.python_version()}, "
@@ -88,8 +90,15 @@ def selection() -> None:
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_FILE)
 @click.option("-o", "--output", type=_FILE, help="Write here (with one FILE).")
 @click.option("--output-dir", type=_FILE, help="Write into this folder; it is made if missing.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Processes that decide; the cores.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a file, no more.")
-def run(files: Sequence[str], output: str | None, output_dir: str | None, as_json: bool) -> int:
+def run(
+    files: Sequence[str],
+    output: str | None,
+    output_dir: str | None,
+    jobs: int | None,
+    as_json: bool,
+) -> int:
     """Copy each FILE to <name>_selected.json with a pick for every article.
 
     A file that fails does not stop the others; the exit code is the first failure's.
@@ -105,34 +114,37 @@ def run(files: Sequence[str], output: str | None, output_dir: str | None, as_jso
     code = 0
     for path, target in zip(files, targets):
         try:
-            summary = _select(path, target, output_dir)
+            summary = _select(path, target, output_dir, jobs or len(os.sched_getaffinity(0)))
         except SelectionError as error:
             code = code or error.exit_code
-            show.log_error(error)
+            log.log_error(error)
             if as_json:
                 _print_json({"input": path, "output": target, "error": error.as_dict()})
             continue
         summaries.append(summary)
-        show.log_summary(summary)
+        log.log_summary(summary)
         if as_json:
             _print_json(summary.as_dict())
     if summaries and not as_json:
-        show.print_summaries(summaries)
+        # What draws costs a twentieth of a second to import.
+        from selection.show import print_summaries
+
+        print_summaries(summaries)
     return code
 
 
-def _select(path: str, target: str, folder: str | None) -> Summary:
+def _select(path: str, target: str, folder: str | None, jobs: int) -> Summary:
     if folder is not None:
         try:
             os.makedirs(folder, exist_ok=True)
         except OSError as error:
             raise OutputError(f"cannot be made: {error.strerror}", path=folder) from None
-    with show.progress(path) as report:
+    with log.progress(path) as report:
 
         def progress(now: Progress) -> None:
             report(now.bytes_done, now.bytes_total, now.articles)
 
-        return select_file(path, target, progress)
+        return select_file(path, target, progress, jobs=jobs)
 
 
 def _targets(files: Sequence[str], output: str | None, folder: str | None) -> list[str]:
@@ -182,9 +194,11 @@ def explain(file: str, index: int | None, article_id: str | None, as_json: bool)
         if as_json:
             _print_json(explanation.as_dict())
         elif chosen:
-            show.print_explanation(explanation)
+            from selection.show import print_explanation
+
+            print_explanation(explanation)
         else:
-            show.print_explanation_line(explanation)
+            log.print_explanation_line(explanation)
     if chosen and not found:
         raise InputMissingError("there is no such article (an index counts from 0)", path=file)
 
@@ -203,7 +217,7 @@ def verify(input: str, output: str, as_json: bool) -> int:
       selection verify batch.json batch_selected.json
     """
     try:
-        with show.progress(output) as report:
+        with log.progress(output) as report:
             result = verify_files(input, output, report)
     except SelectionError as error:
         if not as_json:
@@ -214,7 +228,7 @@ def verify(input: str, output: str, as_json: bool) -> int:
         _print_json(result.as_dict())
     else:
         click.echo(
-            f"{show.printable(output)}: right, {result.articles:,} articles with correct picks, "
+            f"{log.printable(output)}: right, {result.articles:,} articles with correct picks, "
             f"{result.skipped:,} items skipped, every other byte as in the input"
         )
     return 0
@@ -242,15 +256,15 @@ def report(file: str, output: str | None, text_limit: int | None, as_json: bool)
 
     if as_json and (output is not None or text_limit is not None):
         raise click.UsageError("--json makes no page: leave out --output and --text-limit")
-    with show.progress(file) as progress:
+    with log.progress(file) as progress:
         if as_json:
             for facts in read_facts(file, progress):
                 _print_json(facts.as_dict())
             return
         limit = TEXT_LIMIT if text_limit is None else text_limit
         written = write_report(file, output, limit, progress)
-    show.log_report(written)
-    click.echo(show.printable(written.output))
+    log.log_report(written)
+    click.echo(log.printable(written.output))
 
 
 def _print_json(value: dict[str, Any]) -> None:

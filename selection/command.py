@@ -11,7 +11,7 @@ from typing import NoReturn
 import click
 
 from selection.errors import SelectionError
-from selection.show import log, log_error
+from selection.log import log, log_error
 
 USAGE = 2
 NO_INPUT = 66

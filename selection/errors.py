@@ -198,5 +198,9 @@ class WriteError(TransferError):
     """The system could not write on: no space, say."""
 
 
+class HelperError(TransferError):
+    """A helper process ended before its time: killed for its memory, say."""
+
+
 class InputChangedError(TransferError):
     """Somebody wrote to, replaced or removed the input while it was read."""

@@ -1,4 +1,4 @@
-"""What a person sees: progress, tables and errors, on a terminal or in a log."""
+"""What a person sees on a terminal: the bar, the tables."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Protocol
+from contextlib import contextmanager
 
 from rich import box
 from rich.console import Console
@@ -22,51 +21,16 @@ from rich.table import Table
 from rich.text import Text
 
 from selection.batch import Summary
-from selection.errors import SelectionError
 from selection.explain import Explanation, arithmetic, sentences
+from selection.log import Report, printable
 from selection.rules import Candidate, Extractor, Rule
 
-if TYPE_CHECKING:
-    from selection.report import Report as Page
-
-_SECONDS_BETWEEN_LINES = 5.0
 _SECONDS_BETWEEN_REDRAWS = 0.1
 
 
-class Report(Protocol):
-    """Told how far a file is: bytes done, bytes in all, articles so far."""
-
-    def __call__(self, bytes_done: int, bytes_total: int, articles: int) -> object: ...
-
-
-def printable(text: str) -> str:
-    """The text with everything escaped that a terminal would obey or cannot show.
-
-    Names and titles come from the web or from a disk; a control character in one must not
-    move the cursor, and a lone surrogate must not raise.
-    """
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
-    )
-
-
-def log(message: str) -> None:
-    """One line on standard error; where that cannot be written, the work goes on without."""
-    with suppress(OSError):
-        print(f"selection: {printable(message)}", file=sys.stderr, flush=True)
-
-
-def log_error(error: SelectionError) -> None:
-    """An error as one line on standard error."""
-    log(f"error: {error}")
-
-
 @contextmanager
-def progress(label: str) -> Iterator[Report]:
-    """Show how far one file is: a bar on a terminal, a line every few seconds elsewhere."""
-    if not sys.stderr.isatty():
-        yield _Lines(label)
-        return
+def bar(label: str) -> Iterator[Report]:
+    """Show how far one file is."""
     bars = Bars(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
@@ -92,43 +56,6 @@ def progress(label: str) -> Iterator[Report]:
                 )
 
         yield report
-
-
-class _Lines:
-    """Progress for a log."""
-
-    def __init__(self, label: str) -> None:
-        self._label = label
-        self._began = self._shown = time.monotonic()
-
-    def __call__(self, bytes_done: int, bytes_total: int, articles: int) -> None:
-        now = time.monotonic()
-        if now - self._shown < _SECONDS_BETWEEN_LINES:
-            return
-        self._shown = now
-        seconds = now - self._began
-        left = seconds * (bytes_total - bytes_done) / max(bytes_done, 1)
-        log(
-            f"{self._label}: {bytes_done / max(bytes_total, 1):.0%}, {articles:,} articles, "
-            f"{articles / seconds:,.0f}/s, {left:,.0f} s left"
-        )
-
-
-def log_summary(summary: Summary) -> None:
-    """A finished batch as one line on standard error."""
-    picks = ", ".join(f"{name} {count:,}" for name, count in summary.picks.items())
-    log(
-        f"{summary.input}: done, {summary.articles:,} articles ({picks}), "
-        f"{summary.skipped:,} skipped, {summary.seconds:.2f} s, output {summary.output}"
-    )
-
-
-def log_report(page: Page) -> None:
-    """A written report as one line on standard error."""
-    log(
-        f"{page.input}: {page.articles:,} articles, {page.listed:,} listed, "
-        f"{page.with_texts:,} with their texts, a page of {page.bytes / 1e6:.1f} MB"
-    )
 
 
 def print_summaries(summaries: Sequence[Summary]) -> None:
@@ -209,19 +136,6 @@ def _compared(candidate: Candidate, consensus: int | None) -> Iterable[str]:
 def _heading(explanation: Explanation) -> str:
     name = "" if explanation.id is None else f", id {printable(explanation.id)}"
     return f"Article {explanation.index}{name}"
-
-
-def print_explanation_line(explanation: Explanation) -> None:
-    """One article on one line: index, pick, rule, the three scores, id."""
-    decision = explanation.decision
-    scores = "  ".join(
-        f"{c.extractor[0]} {'-' if c.score is None else format(c.score, '.4f'):6}"
-        for c in decision.candidates
-    )
-    name = "" if explanation.id is None else printable(explanation.id)
-    print(
-        f"{explanation.index:>7}  {decision.extractor:<11}  {decision.rule:<19}  {scores}  {name}"
-    )
 
 
 def console(longest_path: int = 0) -> Console:

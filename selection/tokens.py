@@ -140,27 +140,26 @@ def _fold(code: int) -> int:
     if char.isspace():
         return SPACE
     normal = unicodedata.normalize("NFKC", char)
-    lower = normal.lower()
-    if not all(map(_stands_alone, normal)):
+    if not _stands_alone(normal):
         return IN_ITS_WORD
+    lower = normal.lower()
     if len(lower) == 1 and lower.isalnum():
         return ord(lower)
     return IN_ITS_WORD if any(map(str.isalnum, lower)) else SEPARATOR
 
 
-def _stands_alone(char: str) -> bool:
-    """Whether NFKC and lower-casing leave it so, or lower it, whatever its neighbours are.
+def _stands_alone(normal: str) -> bool:
+    """Whether neighbours never change what NFKC and lower-casing make of these characters.
 
     Marks combine, Hangul jamo do, and so do some vowel signs beyond the basic plane, where
     nothing is promised; a capital sigma is lowered by its place in the word.
     """
-    return (
-        char < "\U00010000"
-        and char != "Σ"
-        and unicodedata.category(char)[0] != "M"
-        and not ("\u1100" <= char <= "\u11ff" or "\ud7b0" <= char <= "\ud7ff")
-        and unicodedata.normalize("NFKC", char) == char
-    )
+    for char in normal:
+        if char == "Σ" or char > "\uffff" or unicodedata.category(char)[0] == "M":
+            return False
+        if "\u1100" <= char <= "\u11ff" or "\ud7b0" <= char <= "\ud7ff":
+            return False
+    return True
 
 
 def _sort_marks(match: re.Match[str]) -> str:

@@ -199,6 +199,7 @@ def test_settings_come_from_the_environment() -> None:
             "SELECTION_ROOTS": "/data:/more",
             "SELECTION_RETRY_DELAYS": "5, 50",
             "SELECTION_TIMEOUT": "",
+            "SELECTION_JOBS": "3",
         }
     )
     assert settings.redis_url == "redis://elsewhere:1/2"
@@ -206,10 +207,12 @@ def test_settings_come_from_the_environment() -> None:
     assert settings.roots == ("/data", "/more")
     assert settings.retry_delays == (5, 50)
     assert settings.timeout == 120  # empty: the default
+    assert settings.jobs == 3
     assert settings.serializer.dumps({"a": 1}) == b'{"a": 1}'
     plain = worker.Settings.from_environment({})
     assert plain.serializer.loads(plain.serializer.dumps({"a": 1})) == {"a": 1}
     assert plain.roots == ()
+    assert plain.jobs == 1
 
 
 # local

@@ -17,7 +17,8 @@ from rq.job import Job
 from selection import command, errors
 from selection.batch import Summary
 from selection.errors import SelectionError
-from selection.show import console, log, log_error, print_summaries, printable, progress
+from selection.log import log, log_error, printable, progress
+from selection.show import console, print_summaries
 from worker import show
 from worker.doctor import examine
 from worker.files import expand

@@ -18,7 +18,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from selection.show import log, printable
+from selection.log import log, printable
 from worker.settings import Settings
 from worker.status import ENDED, Batch, read_batches
 

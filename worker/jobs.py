@@ -32,13 +32,15 @@ def select_batch(path: str, output: str | None = None) -> dict[str, Any]:
     settings = Settings.from_environment()
     job = get_current_job()
     if job is None:
-        return select_file(path, output, roots=settings.roots).as_dict()
+        return select_file(path, output, roots=settings.roots, jobs=settings.jobs).as_dict()
     logs.set_up(settings)
     retries.give_policy(job, settings)
     with Report(job, settings) as report:
         try:
             with orders.interruptible():
-                summary = select_file(path, output, report.progress, roots=settings.roots)
+                summary = select_file(
+                    path, output, report.progress, roots=settings.roots, jobs=settings.jobs
+                )
         except HandBack:
             retries.hand_back(job)
             report.handed_back()

@@ -14,7 +14,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from selection import Extractor, Rule
-from selection.show import log
+from selection.log import log
 from worker.events import COUNTERS
 from worker.settings import Settings
 from worker.status import oldest_seconds, open_queue, read_workers

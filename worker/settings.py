@@ -46,6 +46,8 @@ class Settings:
         grace: seconds that a SelectionWorker which is told to stop gives its batch before it
             hands it back to the queue (``SELECTION_GRACE``).
         events: about how many events the stream keeps (``SELECTION_EVENTS``).
+        jobs: processes that decide the articles of one batch; the fleet scales by workers
+            (``SELECTION_JOBS``).
         log: ``text`` or ``json`` (``SELECTION_LOG``).
     """
 
@@ -63,6 +65,7 @@ class Settings:
     heartbeat: int = 15
     grace: int = 45
     events: int = 10_000
+    jobs: int = 1
     log: str = "text"
 
     @classmethod
@@ -96,6 +99,7 @@ class Settings:
             heartbeat=reader.whole("SELECTION_HEARTBEAT", cls.heartbeat, least=1),
             grace=reader.whole("SELECTION_GRACE", cls.grace, least=0),
             events=reader.whole("SELECTION_EVENTS", cls.events, least=1),
+            jobs=reader.whole("SELECTION_JOBS", cls.jobs, least=1),
             log=log,
         )
 

@@ -10,7 +10,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from selection.show import printable
+from selection.log import printable
 from worker.doctor import Finding
 from worker.status import Batch, Fleet
 

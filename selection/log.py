@@ -1,0 +1,109 @@
+"""What is told in plain lines, on standard error for the most part, and how far a file is."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Protocol
+
+from selection.batch import Summary
+from selection.errors import SelectionError
+from selection.explain import Explanation
+
+if TYPE_CHECKING:
+    from selection.report import Report as Page
+
+_SECONDS_BETWEEN_LINES = 5.0
+
+
+class Report(Protocol):
+    """Told how far a file is: bytes done, bytes in all, articles so far."""
+
+    def __call__(self, bytes_done: int, bytes_total: int, articles: int) -> object: ...
+
+
+def printable(text: str) -> str:
+    """The text with everything escaped that a terminal would obey or cannot show.
+
+    Names and titles come from the web or from a disk; a control character in one must not
+    move the cursor, and a lone surrogate must not raise.
+    """
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
+    )
+
+
+def log(message: str) -> None:
+    """One line on standard error; where that cannot be written, the work goes on without."""
+    with suppress(OSError):
+        print(f"selection: {printable(message)}", file=sys.stderr, flush=True)
+
+
+def log_error(error: SelectionError) -> None:
+    """An error as one line on standard error."""
+    log(f"error: {error}")
+
+
+@contextmanager
+def progress(label: str) -> Iterator[Report]:
+    """Show how far one file is: a bar on a terminal, a line every few seconds elsewhere."""
+    if not sys.stderr.isatty():
+        yield _Lines(label)
+        return
+    # What draws costs a twentieth of a second to import.
+    from selection.show import bar
+
+    with bar(label) as report:
+        yield report
+
+
+class _Lines:
+    """Progress for a log."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+        self._began = self._shown = time.monotonic()
+
+    def __call__(self, bytes_done: int, bytes_total: int, articles: int) -> None:
+        now = time.monotonic()
+        if now - self._shown < _SECONDS_BETWEEN_LINES:
+            return
+        self._shown = now
+        seconds = now - self._began
+        left = seconds * (bytes_total - bytes_done) / max(bytes_done, 1)
+        log(
+            f"{self._label}: {bytes_done / max(bytes_total, 1):.0%}, {articles:,} articles, "
+            f"{articles / seconds:,.0f}/s, {left:,.0f} s left"
+        )
+
+
+def log_summary(summary: Summary) -> None:
+    """A finished batch as one line on standard error."""
+    picks = ", ".join(f"{name} {count:,}" for name, count in summary.picks.items())
+    log(
+        f"{summary.input}: done, {summary.articles:,} articles ({picks}), "
+        f"{summary.skipped:,} skipped, {summary.seconds:.2f} s, output {summary.output}"
+    )
+
+
+def log_report(page: Page) -> None:
+    """A written report as one line on standard error."""
+    log(
+        f"{page.input}: {page.articles:,} articles, {page.listed:,} listed, "
+        f"{page.with_texts:,} with their texts, a page of {page.bytes / 1e6:.1f} MB"
+    )
+
+
+def print_explanation_line(explanation: Explanation) -> None:
+    """One article on one line: index, pick, rule, the three scores, id."""
+    decision = explanation.decision
+    scores = "  ".join(
+        f"{c.extractor[0]} {'-' if c.score is None else format(c.score, '.4f'):6}"
+        for c in decision.candidates
+    )
+    name = "" if explanation.id is None else printable(explanation.id)
+    print(
+        f"{explanation.index:>7}  {decision.extractor:<11}  {decision.rule:<19}  {scores}  {name}"
+    )
