@@ -1,9 +1,10 @@
 # PYTHON: 3.11 or newer. VENV: where the virtual environment goes. BATCH: what to select.
+# LONG=1: the long form of the faults.
 PYTHON ?= python3
 VENV ?= .venv
 BATCH ?= examples/river_plate_extracted.json
 
-.PHONY: run test clean
+.PHONY: run test faults clean
 
 run: $(VENV)/run.stamp
 	$(VENV)/bin/selection-worker local "$(BATCH)"
@@ -13,6 +14,9 @@ test: $(VENV)/test.stamp
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/pytest
+
+faults: $(VENV)/test.stamp
+	$(VENV)/bin/python -m faults $(if $(LONG),--long)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info

@@ -1,0 +1,36 @@
+"""``python -m faults [KIND...] [--long] [--json]``: throw them and print the table."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+from collections.abc import Callable
+
+from faults import kill
+from faults.table import Table
+
+KINDS: dict[str, Callable[[Table, bool, int], None]] = {"kill": kill.run}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m faults", description=__doc__)
+    parser.add_argument("kinds", metavar="KIND", nargs="*", help=f"of {', '.join(KINDS)}")
+    parser.add_argument("--long", action="store_true", help="the long form: an hour or more")
+    parser.add_argument("--json", action="store_true", help="the table as JSON")
+    parser.add_argument("--seed", type=int, help="of what is made at random; told at the start")
+    arguments = parser.parse_args()
+    if unknown := set(arguments.kinds) - set(KINDS):
+        parser.error(f"no such kind: {', '.join(sorted(unknown))}")
+    seed = random.randrange(1 << 32) if arguments.seed is None else arguments.seed
+    table = Table()
+    table.say(f"seed {seed}")
+    for kind in arguments.kinds or KINDS:
+        KINDS[kind](table, arguments.long, seed)
+    print(json.dumps(table.as_dict(), indent=2) if arguments.json else table)
+    return 0 if table.is_clean else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,26 @@
+"""Builds ``preload.c``, which is loaded into the processes that faults are made in."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+_SOURCE = Path(__file__).with_name("preload.c")
+
+
+def build(folder: Path) -> Path:
+    """Compile it into a folder; its library."""
+    compiler = os.environ.get("CC") or "cc"
+    if not shutil.which(compiler):
+        raise SystemExit(f"{compiler} is needed to build {_SOURCE.name}: install gcc")
+    library = folder / "preload.so"
+    flags = ["-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
+    subprocess.run([compiler, *flags, "-o", str(library), str(_SOURCE), "-ldl"], check=True)
+    return library
+
+
+def environment(library: Path, **more: str) -> dict[str, str]:
+    """The environment of a process that it is loaded into."""
+    return {**os.environ, "LD_PRELOAD": str(library), **more}
