@@ -32,7 +32,12 @@ def select_with_fault(order: dict[str, Any]) -> dict[str, Any]:
     before = len(os.listdir("/proc/self/fd"))
     shim.faults_arm(order["folder"].encode(), order["at"], order["what"], order["errno"])
     try:
-        select_file(order["input"], order["output"], read_size=order["piece"] or 1 << 18)
+        select_file(
+            order["input"],
+            order["output"],
+            roots=[order["folder"]],
+            read_size=order["piece"] or 1 << 18,
+        )
     except SelectionError as error:
         answer = {"ended": "typed", "retryable": error.retryable, **error.as_dict()}
     except BaseException:
