@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from itertools import count
 from types import TracebackType
+from typing import BinaryIO
 
 from selection.errors import (
     OutputError,
@@ -17,16 +18,13 @@ from selection.errors import (
     OutputForbiddenError,
     WriteError,
 )
-from selection.source import is_inside
+from selection.source import close, is_inside, may_pass
 
 _BUFFER = 1 << 20
 _LONGEST_NAME = 200
 _SWEPT_SLOTS = 8
 
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-
-# What keeps a file from being made now and may not later.
-_PASSING = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ESTALE}
 
 
 class AtomicFile:
@@ -61,13 +59,12 @@ class AtomicFile:
             if not is_inside(roots, folder, os.fstat(self._folder)):
                 raise OutputForbiddenError("the output is outside the allowed folders", path=path)
             self._require_regular_or_absent()
-            descriptor, self._temporary = _create_temporary(self._folder, self._name)
+            self._file, self._temporary = _create_temporary(self._folder, self._name)
         except BaseException as error:
-            os.close(self._folder)
+            close(self._folder)
             if isinstance(error, OSError):
                 raise self._output_error(error) from None
             raise
-        self._file = os.fdopen(descriptor, "wb", buffering=_BUFFER)
         self._in_place = False
 
     def _require_regular_or_absent(self) -> None:
@@ -79,7 +76,7 @@ class AtomicFile:
             raise OutputError("the output exists and is no regular file", path=self.path)
 
     def _output_error(self, error: OSError) -> OutputError | WriteError:
-        if error.errno in _PASSING:
+        if may_pass(error):
             return self._write_error(error)
         if isinstance(error, FileNotFoundError):
             return OutputFolderMissingError("there is no such folder", path=self.path)
@@ -123,13 +120,13 @@ class AtomicFile:
         # Closing tries to write what is still in the buffer, which may fail again.
         with suppress(OSError):
             self._file.close()
-        os.close(self._folder)
+        close(self._folder)
 
     def _write_error(self, error: OSError) -> WriteError:
         return WriteError(f"writing failed: {error.strerror}", path=self.path)
 
 
-def _create_temporary(folder: int, name: str) -> tuple[int, str]:
+def _create_temporary(folder: int, name: str) -> tuple[BinaryIO, str]:
     # A name may have 255 bytes; two long names that share these slots do not disturb
     # each other, because only a dead writer's file is removed.
     short = os.fsdecode(os.fsencode(name)[:_LONGEST_NAME].decode("utf-8", "ignore").encode())
@@ -138,22 +135,38 @@ def _create_temporary(folder: int, name: str) -> tuple[int, str]:
     for slot in count():
         temporary = f".{short}.{slot}.tmp"
         try:
-            # The mode of an ordinary new file: the umask and the folder decide.
-            descriptor = os.open(
-                temporary,
-                os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC,
-                0o666,
-                dir_fd=folder,
-            )
+            file = _create_locked(folder, temporary)
         except FileExistsError:
             continue
+        except BaseException:
+            # It may be there, and then it is nobody's.
+            _remove_if_abandoned(folder, temporary)
+            raise
+        if file is not None:
+            return file, temporary
+    raise AssertionError("unreachable")
+
+
+def _create_locked(folder: int, temporary: str) -> BinaryIO | None:
+    """The new file, locked; None if another run has swept it before it was locked."""
+
+    def create(name: str, flags: int) -> int:
+        # The mode of an ordinary new file: the umask and the folder decide.
+        return os.open(name, flags, 0o666, dir_fd=folder)
+
+    # Given an opener, `open` closes what it opened whatever fails after that.
+    file = open(temporary, "xb", buffering=_BUFFER, opener=create)  # noqa: SIM115, kept open
+    try:
         # Before it is locked, another run may take it for a dead writer's; then it holds the
         # lock for a moment, and the file has no name afterwards.
-        _lock(descriptor, fcntl.LOCK_EX)
-        if os.fstat(descriptor).st_nlink:
-            return descriptor, temporary
-        os.close(descriptor)
-    raise AssertionError("unreachable")
+        _lock(file.fileno(), fcntl.LOCK_EX)
+        if os.fstat(file.fileno()).st_nlink:
+            return file
+    except BaseException:
+        file.close()
+        raise
+    file.close()
+    return None
 
 
 def _lock(descriptor: int, how: int) -> bool:
@@ -176,7 +189,7 @@ def _remove_if_abandoned(folder: int, temporary: str) -> None:
             ):
                 os.unlink(temporary, dir_fd=folder)
         finally:
-            os.close(descriptor)
+            close(descriptor)
 
 
 def _sync_folder(folder: int) -> None:

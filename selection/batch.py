@@ -13,11 +13,11 @@ from typing import Any
 
 from selection.atomic import AtomicFile
 from selection.document import Article, Gap, Part
-from selection.errors import OutputIsInputError, OutputNameError
+from selection.errors import OutputIsInputError, OutputNameError, WriteError
 from selection.pick import Decided, pick
 from selection.rules import Extractor, Rule
 from selection.scan import scan
-from selection.source import READ_SIZE, Source, fault_of_name
+from selection.source import READ_SIZE, Source, fault_of_name, may_pass
 from selection.splice import splice
 
 SUFFIX = "_selected"
@@ -180,12 +180,16 @@ def check_target(target: str, source: Source) -> None:
     Raises:
         OutputNameError: it is not UTF-8.
         OutputIsInputError: it names the input, perhaps through a link.
+        WriteError: it cannot be looked at now.
     """
     if fault := fault_of_name(target):
         raise OutputNameError(fault)
     try:
         found = os.stat(target)
-    except OSError:
+    except OSError as error:
+        # Not to know whether it is the input is no leave to replace it.
+        if may_pass(error):
+            raise WriteError(f"cannot be looked at: {error.strerror}", path=target) from None
         return
     if source.is_file(found):
         raise OutputIsInputError(

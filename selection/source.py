@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Protocol
 
@@ -22,6 +23,12 @@ from selection.errors import (
 )
 
 READ_SIZE = 1 << 18
+
+# What keeps a call from succeeding now and may not later.
+_PASSING = {
+    *(errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM),
+    *(errno.ESTALE, errno.EINTR, errno.EAGAIN, errno.ETIMEDOUT),
+}
 
 _Identity = tuple[int, int, int, int]
 
@@ -44,6 +51,7 @@ class Source:
     Raises:
         InputError: it is missing, may not be read, is no regular file, is outside the roots
             or has a name that is not UTF-8.
+        ReadError: it cannot be opened now.
 
     Attributes:
         path: as given.
@@ -60,15 +68,19 @@ class Source:
             descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
             raise _refusal(error, path) from None
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            os.close(descriptor)
-            what = "a folder" if stat.S_ISDIR(found.st_mode) else "no regular file"
-            raise InputNotFileError(f"this is {what}; name a JSON file", path=path)
-        if not is_inside(roots, path, found):
-            os.close(descriptor)
-            raise InputForbiddenError("this file is outside the allowed folders", path=path)
-        self._file = os.fdopen(descriptor, "rb", buffering=0)
+        try:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
+                what = "a folder" if stat.S_ISDIR(found.st_mode) else "no regular file"
+                raise InputNotFileError(f"this is {what}; name a JSON file", path=path)
+            if not is_inside(roots, path, found):
+                raise InputForbiddenError("this file is outside the allowed folders", path=path)
+            self._file = os.fdopen(descriptor, "rb", buffering=0)
+        except BaseException as error:
+            close(descriptor)
+            if isinstance(error, OSError):
+                raise _refusal(error, path) from None
+            raise
         self.found = found
         self.size = found.st_size
         self._identity = _identity(found)
@@ -78,11 +90,17 @@ class Source:
         try:
             return self._file.read(size) or b""
         except OSError as error:
-            raise ReadError(f"reading failed: {error.strerror}", path=self.path) from None
+            raise self._read_error(error) from None
 
     def seek(self, offset: int, /) -> None:
         """Go on reading from an offset."""
-        self._file.seek(offset)
+        try:
+            self._file.seek(offset)
+        except OSError as error:
+            raise self._read_error(error) from None
+
+    def _read_error(self, error: OSError) -> ReadError:
+        return ReadError(f"reading failed: {error.strerror}", path=self.path)
 
     def is_file(self, found: os.stat_result) -> bool:
         """Whether that is the same file, under whatever name."""
@@ -103,10 +121,12 @@ class Source:
 
     def _check_unchanged(self) -> None:
         try:
-            now = _identity(os.stat(self.path))
-        except OSError:
-            now = None
-        if now != self._identity or _identity(os.fstat(self._file.fileno())) != now:
+            now = {_identity(os.stat(self.path)), _identity(os.fstat(self._file.fileno()))}
+        except OSError as error:
+            if may_pass(error):
+                raise self._read_error(error) from None
+            now = set()
+        if now != {self._identity}:
             raise InputChangedError(
                 "the file was changed, replaced or removed while it was read; run again",
                 path=self.path,
@@ -121,7 +141,9 @@ class Source:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._file.close()
+        # What was read was right, whatever closing answers.
+        with suppress(OSError):
+            self._file.close()
 
 
 def line_and_column(source: Readable, byte: int) -> tuple[int, int]:
@@ -156,6 +178,9 @@ def is_inside(roots: Sequence[str], path: str, opened: os.stat_result) -> bool:
 
     The name is resolved after opening, and what it then leads to must be what was opened:
     a link that is swapped in between is refused, whichever way it is swapped.
+
+    Raises:
+        OSError: it cannot be looked at now.
     """
     if not roots:
         return True
@@ -163,7 +188,9 @@ def is_inside(roots: Sequence[str], path: str, opened: os.stat_result) -> bool:
     folders = [os.path.realpath(root) for root in roots]
     try:
         is_same = os.path.samestat(opened, os.lstat(real))
-    except OSError:
+    except OSError as error:
+        if may_pass(error):
+            raise
         return False
     return is_same and any(os.path.commonpath([folder, real]) == folder for folder in folders)
 
@@ -172,7 +199,20 @@ def _identity(found: os.stat_result) -> _Identity:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def _refusal(error: OSError, path: str) -> InputError:
+def may_pass(error: OSError) -> bool:
+    """Whether the same call may succeed later without anybody's doing."""
+    return error.errno in _PASSING
+
+
+def close(descriptor: int) -> None:
+    """Close it; a close that fails closes, too, and there is nothing to be done about it."""
+    with suppress(OSError):
+        os.close(descriptor)
+
+
+def _refusal(error: OSError, path: str) -> InputError | ReadError:
+    if may_pass(error):
+        return ReadError(f"cannot be opened: {error.strerror}", path=path)
     if isinstance(error, (FileNotFoundError, NotADirectoryError)):
         return InputMissingError("there is no such file", path=path)
     if isinstance(error, PermissionError):

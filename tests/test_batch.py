@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -995,6 +996,68 @@ def test_files_that_only_look_alike_are_left_alone(batch: Path, tmp_path: Path) 
     select_file(batch)
     assert names(tmp_path) == {*before, "batch_selected.json"}
     assert (tmp_path / "precious").read_bytes() == b"x"
+
+
+# ------------------------------------------------------------- calls that fail for a while
+
+
+class FailingCall:
+    """A function of `os` that fails once, at its call of that number; closing closes first."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, name: str, number: int) -> None:
+        self.calls = 0
+        self._number = number
+        self._real = getattr(os, name)
+        self._is_close = name == "close"
+        patch.setattr(os, name, self)
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        self.calls += 1
+        if self.calls == self._number:
+            if self._is_close:
+                self._real(*args, **options)
+            raise OSError(errno.EIO, "Input/output error")
+        return self._real(*args, **options)
+
+
+@pytest.mark.parametrize("name", ["open", "stat", "fstat", "lstat", "close", "fsync", "replace"])
+def test_a_call_that_fails_once_is_a_failure_that_may_pass_and_leaves_nothing(
+    tmp_path: Path, name: str
+) -> None:
+    path, number, reached = tmp_path / "batch.json", 0, True
+    path.write_bytes(BATCH)
+    while reached:
+        number += 1
+        output = tmp_path / f"{number}.json"
+        before = len(os.listdir("/proc/self/fd"))
+        error: SelectionError | None = None
+        with pytest.MonkeyPatch.context() as patch:
+            failing = FailingCall(patch, name, number)
+            try:
+                select_file(path, output, roots=[str(tmp_path)])
+            except SelectionError as caught:
+                error = caught
+        reached = failing.calls >= number
+        assert len(os.listdir("/proc/self/fd")) == before
+        assert path.read_bytes() == BATCH
+        if error is None:
+            assert output.read_bytes() == PICKED
+        else:
+            assert (error.exit_code, error.retryable) == (74, True)
+            assert not output.exists() or output.read_bytes() == PICKED
+        output.unlink(missing_ok=True)
+        assert names(tmp_path) == {"batch.json"}
+    assert number > 1
+
+
+def test_an_output_that_cannot_be_looked_at_is_not_taken_for_another_file(
+    batch: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The first look is at the output's name, which is the input's.
+    FailingCall(monkeypatch, "stat", 1)
+    with pytest.raises(WriteError):
+        select_file(batch, batch)
+    assert batch.read_bytes() == BATCH
 
 
 # ------------------------------------------------------------ the summary and the progress
