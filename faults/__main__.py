@@ -8,10 +8,13 @@ import random
 import sys
 from collections.abc import Callable
 
-from faults import kill
+from faults import kill, together
 from faults.table import Table
 
-KINDS: dict[str, Callable[[Table, bool, int], None]] = {"kill": kill.run}
+KINDS: dict[str, Callable[[Table, bool, int], None]] = {
+    "kill": kill.run,
+    "together": together.run,
+}
 
 
 def main() -> int:

@@ -12,7 +12,7 @@ from typing import cast
 
 import batches
 import pytest
-from conftest import Server, Workers
+from fleet import Server, Workers
 from prometheus_client.parser import text_string_to_metric_families
 
 import worker

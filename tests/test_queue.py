@@ -14,7 +14,7 @@ from pathlib import Path
 
 import batches
 import pytest
-from conftest import Events, Server, Workers, children, kill
+from fleet import Events, Server, Workers, children, kill
 from redis import Redis
 from rq import Queue
 from rq.job import Job

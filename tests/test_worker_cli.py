@@ -12,7 +12,7 @@ from pathlib import Path
 
 import batches
 import pytest
-from conftest import Events, Server, Workers, children, kill
+from fleet import Events, Server, Workers, children, kill
 
 import worker
 from worker.files import expand
