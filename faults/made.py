@@ -27,13 +27,22 @@ def made(randomness: random.Random, articles: int, words: int) -> Made:
     return with_picks(parts, {"source": f"batch {randomness.random()}"})
 
 
+def made_large(randomness: random.Random, megabytes: int) -> Made:
+    """A batch of about that size, the same articles over and over."""
+    articles = [_article(randomness, number, 200) for number in range(20)]
+    times = megabytes * 1_000_000 // len(json.dumps(articles))
+    return with_picks(articles * times, {"source": f"batch {randomness.random()}"})
+
+
 def with_picks(articles: list[dict[str, Any]], root: dict[str, Any]) -> Made:
     """The batch of these articles, with picks by the plain rules."""
     texts = [json.dumps(article) for article in articles]
-    picked = [
-        f'{text[:-1]}, "selected_extractor": "{plain.choose(article).extractor}"}}'
-        for article, text in zip(articles, texts)
-    ]
+    # An article that stands in it many times is decided once.
+    picks = {
+        text: plain.choose(article).extractor
+        for text, article in dict(zip(texts, articles)).items()
+    }
+    picked = [f'{text[:-1]}, "selected_extractor": "{picks[text]}"}}' for text in texts]
     begin = f'{json.dumps(root)[:-1]}, "articles": [\n'
     return Made(*((begin + ",\n".join(some) + "\n]}\n").encode() for some in (texts, picked)))
 

@@ -19,6 +19,7 @@ class Row:
         partial: an output that is not complete was there.
         leaked: temporary files, descriptors, processes or Redis keys were left behind.
         stuck: it did not end in its time.
+        within: the row that counts what it did, where that cannot be told from the others'.
     """
 
     fault: str
@@ -27,6 +28,7 @@ class Row:
     partial: int = 0
     leaked: int = 0
     stuck: int = 0
+    within: str | None = None
 
     @property
     def is_clean(self) -> bool:
@@ -70,6 +72,10 @@ class Table:
                 self.found.append({"fault": fault, "figure": field.name, "what": what})
                 self.say(f"{field.name}: {fault}: {what}")
 
+    def among(self, fault: str, within: str) -> None:
+        """Count a fault that is one of many at the same time."""
+        self.rows.setdefault(fault, Row(fault, within=within)).tried += 1
+
     @property
     def is_clean(self) -> bool:
         """Every fault was tried, and none did harm."""
@@ -80,9 +86,13 @@ class Table:
         return {"faults": [asdict(row) for row in self.rows.values()], "found": self.found}
 
     def __str__(self) -> str:
-        names = [field.name for field in fields(Row)]
+        names = ["fault", "tried", *(field.name for field in fields(Harm))]
         lines = [names] + [
-            [row.fault, *(f"{getattr(row, name):,}" for name in names[1:])]
+            [
+                row.fault,
+                f"{row.tried:,}",
+                *("" if row.within else f"{getattr(row, name):,}" for name in names[2:]),
+            ]
             for row in self.rows.values()
         ]
         widths = [max(len(line[i]) for line in lines) for i in range(len(names))]
