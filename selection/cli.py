@@ -31,7 +31,8 @@ Exit codes:
   130  stopped by Ctrl-C (143 by SIGTERM, 141 by a closed pipe)
 """
 
-_FILE = click.Path(path_type=str)
+# Whether a file can be read is told by the run, with its own exit code; click would say "usage".
+_FILE = click.Path(path_type=str, readable=False)
 
 
 class _Bytes(click.ParamType[int]):

@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -156,6 +157,37 @@ def test_exit_codes(batch: Path, arguments: Sequence[str], code: int) -> None:
     assert "Traceback" not in done.stderr
     assert done.stderr
     assert sorted(batch.parent.iterdir()) == before
+
+
+# Permissions do not bind root, so the child gives that up before it becomes the command.
+_AS_NOBODY = """
+import os, shutil, sys
+import selection.report
+from selection.cli import main
+if os.getuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+main()
+"""
+
+
+@pytest.mark.parametrize("arguments", ["run in", "explain in", "report in", "verify in in"])
+def test_a_file_that_may_not_be_read_is_no_wrong_usage(arguments: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        path = Path(folder, "in")
+        path.write_text('{"articles": []}')
+        path.chmod(0)
+        done = subprocess.run(
+            [sys.executable, "-c", _AS_NOBODY, *arguments.split()],
+            capture_output=True,
+            text=True,
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+        )
+    assert done.returncode == 66
+    assert "in: this file may not be read; check its permissions" in done.stderr
 
 
 def test_an_error_names_file_article_line_column_and_byte(tmp_path: Path) -> None:

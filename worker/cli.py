@@ -77,7 +77,7 @@ def selection_worker() -> None:
 
 @selection_worker.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option("-o", "--output", type=click.Path(), help="Write here (with one FILE).")
+@click.option("-o", "--output", type=click.Path(readable=False), help="Write here (with one FILE).")
 @click.option("--wait", is_flag=True, help="Follow the jobs to their end.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a job, no more.")
 def enqueue(files: Sequence[str], output: str | None, wait: bool, as_json: bool) -> int:
