@@ -168,7 +168,11 @@ def fault_of_name(path: str) -> str | None:
     try:
         name = os.fsencode(path)
         name.decode("utf-8")
-    except UnicodeError:
+    except UnicodeEncodeError as error:
+        if not "\ud800" <= path[error.start] <= "\udfff":
+            return f"names are {error.encoding} in this process, not so {path!a}; set PYTHONUTF8=1"
+        return f"the file's name is not UTF-8: {name!a}; rename it"
+    except UnicodeDecodeError:
         return f"the file's name is not UTF-8: {name!a}; rename it"
     return None
 

@@ -467,6 +467,32 @@ def test_names_that_no_summary_can_carry(tmp_path: Path, batch: Path, name: str)
     assert names(tmp_path) == {"batch.json"}
 
 
+def test_a_name_that_a_process_of_another_encoding_cannot_open(tmp_path: Path) -> None:
+    # A worker gets its names from Redis and not from the system, so it can meet such a one.
+    path = tmp_path / "não.json"
+    path.write_bytes(BATCH)
+    script = (
+        "import sys\n"
+        "from selection import SelectionError, select_file\n"
+        "try:\n"
+        "    select_file(sys.argv[1].encode('ascii').decode('unicode_escape'))\n"
+        "except SelectionError as error:\n"
+        "    print(type(error).__name__, error.exit_code, error)\n"
+    )
+    ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(path).encode("unicode_escape").decode()],
+        env={**os.environ, **ascii_only},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.startswith("InputNameError 66 names are ascii in this process")
+    assert "n\\xe3o.json" in done.stdout
+    assert "set PYTHONUTF8=1" in done.stdout
+    assert names(tmp_path) == {"não.json"}
+
+
 def test_a_file_that_exists_under_a_name_that_is_not_utf_8(tmp_path: Path) -> None:
     path = os.path.join(os.fsencode(tmp_path), b"caf\xe9.json")
     with open(path, "wb") as file:
