@@ -8,13 +8,14 @@ import random
 import sys
 from collections.abc import Callable
 
-from faults import kill, soak, together
+from faults import kill, places, soak, together
 from faults.table import Table
 
 KINDS: dict[str, Callable[[Table, bool, int], None]] = {
     "kill": kill.run,
     "queue": soak.run,
     "together": together.run,
+    "place": places.run,
 }
 
 
