@@ -8,10 +8,11 @@ import random
 import sys
 from collections.abc import Callable
 
-from faults import kill, places, soak, together
+from faults import fuzz, kill, places, soak, together
 from faults.table import Table
 
 KINDS: dict[str, Callable[[Table, bool, int], None]] = {
+    "fuzz": fuzz.run,
     "kill": kill.run,
     "queue": soak.run,
     "together": together.run,

@@ -9,13 +9,13 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import plain
 import pytest
+from agreement import facts_of, right_facts
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from selection import Decision, select_article
-from selection.rules import TEXT_FIELD, Candidate
+from selection.rules import TEXT_FIELD
 
 pytestmark = pytest.mark.usefixtures("each_backend")
 
@@ -34,39 +34,9 @@ def examples(number: int) -> settings:
 
 
 def assert_agree(article: object) -> Decision:
-    decision, right = select_article(article), plain.choose(article)
-    assert decision.extractor == right.extractor
-    assert decision.rule == right.rule
-    assert list(decision.pool) == right.pool
-    assert decision.consensus == right.consensus
-    assert list(map(numbers, decision.candidates)) == list(map(right_numbers, right.candidates))
+    decision = select_article(article)
+    assert facts_of(decision) == right_facts(article)
     return decision
-
-
-def numbers(candidate: Candidate) -> tuple[object, ...]:
-    return (
-        str(candidate.extractor),
-        str(candidate.state),
-        candidate.tokens,
-        candidate.shingles,
-        candidate.coverage,
-        candidate.support,
-        candidate.score,
-    )
-
-
-def right_numbers(candidate: plain.Candidate) -> tuple[object, ...]:
-    # A quotient of two integers and the float of their fraction are both the nearest float.
-    return (
-        candidate.extractor,
-        candidate.state,
-        candidate.tokens,
-        candidate.shingles,
-        *(
-            None if value is None else float(value)
-            for value in (candidate.coverage, candidate.support, candidate.score)
-        ),
-    )
 
 
 def articles_of(path: Path) -> list[Any]:

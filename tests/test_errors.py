@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from judge import Members, judged
 
 from selection import SelectionError, errors, select_file
 from selection.errors import (
@@ -369,25 +369,6 @@ VALID = (
     '{"n":[-1.5e3,{"x":true}],"articles":[{"newspaper4k":{"text":"a\\u00e9\\n"}, "id":null},'
     '7,{"\u00e9":{}}]}'
 ).encode()
-
-
-class Members(tuple[tuple[str, Any], ...]):
-    """An object as ``json`` read it, with all its members in order, repeated ones too."""
-
-
-def judged(data: bytes) -> Any:
-    """What ``json`` makes of a batch; ValueError if it is none. The judge of validity."""
-
-    def refuse(constant: str) -> Any:
-        raise ValueError(constant)
-
-    root = json.loads(data.decode("utf-8"), object_pairs_hook=Members, parse_constant=refuse)
-    if not isinstance(root, Members):
-        raise ValueError("root")
-    lists = [value for key, value in root if key == "articles"]
-    if not lists or not all(isinstance(value, list) for value in lists):
-        raise ValueError("articles")
-    return root
 
 
 def without_picks(root: Any) -> Any:
