@@ -371,6 +371,19 @@ def test_a_killed_process_or_worker_at_any_moment_loses_nothing(
     assert sorted(os.listdir(tmp_path)) == ["long.json", "long_selected.json"]
 
 
+def test_a_worker_that_is_killed_while_it_looks_for_abandoned_jobs_stops_others_for_a_minute(
+    workers: Workers, client: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RQ_REDIS_URL", workers.environment["RQ_REDIS_URL"])
+    killed, other = (worker.SelectionWorker(["selection"], connection=client) for _ in range(2))
+    assert killed.queues[0].acquire_maintenance_lock()
+    assert not other.queues[0].acquire_maintenance_lock()
+    key = killed.queues[0].registry_cleaning_key
+    assert 0 < client.ttl(key) <= 60
+    client.delete(key)
+    assert other.queues[0].acquire_maintenance_lock()
+
+
 def test_a_batch_that_always_kills_its_process_fails_with_a_reason(
     tmp_path: Path, workers: Workers, client: Redis, events: Events
 ) -> None:

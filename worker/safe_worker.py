@@ -30,6 +30,19 @@ from worker.settings import Settings
 # About a minute and a half: a server's restart, not an outage.
 _LONGEST_PAUSE, _TRIES = 5.0, 20
 
+# Longer than looking for abandoned jobs takes.
+_SECONDS_TO_LOOK = 60
+
+
+class SelectionQueue(Queue):
+    """RQ's queue, where a worker that is killed while it looks for abandoned jobs stops the
+    others from looking for a minute. In RQ it does for a quarter of an hour."""
+
+    def acquire_maintenance_lock(self) -> bool:
+        """Whether this worker is the one to look."""
+        key = self.registry_cleaning_key
+        return bool(self.connection.set(key, 1, nx=True, ex=_SECONDS_TO_LOOK))
+
 
 class SelectionWorker(Worker):
     """RQ's worker with six differences.
@@ -52,7 +65,7 @@ class SelectionWorker(Worker):
         options |= {
             "serializer": JSONSerializer,
             "job_class": Job,
-            "queue_class": Queue,
+            "queue_class": SelectionQueue,
             # The description is written by whoever enqueues.
             "log_job_description": False,
             "job_monitoring_interval": self._settings.heartbeat,
