@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BATCH ?= examples/river_plate_extracted.json
 
-.PHONY: run test faults clean
+.PHONY: run test faults oldest newest clean
 
 run: $(VENV)/run.stamp
 	$(VENV)/bin/selection-worker local "$(BATCH)"
@@ -18,8 +18,17 @@ test: $(VENV)/test.stamp
 faults: $(VENV)/test.stamp
 	$(VENV)/bin/python -m faults $(if $(LONG),--long)
 
+# The tests with the oldest versions of all that pyproject.toml names, and with the newest.
+oldest newest:
+	rm -rf .venv-$@
+	$(PYTHON) -m venv .venv-$@
+	$(PYTHON) -m faults.oldest > .venv-$@/oldest.txt
+	.venv-$@/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' \
+		$(if $(filter oldest,$@),--constraint .venv-oldest/oldest.txt)
+	.venv-$@/bin/pytest
+
 clean:
-	rm -rf $(VENV) build dist *.egg-info
+	rm -rf $(VENV) .venv-oldest .venv-newest build dist *.egg-info
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed, for example: make run PYTHON=python3.13")'

@@ -15,13 +15,11 @@ from typing import Any
 from fleet import Server, Workers, children, kill, running_server
 from redis import Redis
 from redis.exceptions import RedisError
-from rq.job import Job
 
 import worker
 from faults.disk import Disk, small_disk
 from faults.made import Made, made, made_large
 from faults.table import Harm, Table
-from worker.producer import requeue
 from worker.status import ENDED, Batch, read_batches
 
 # What Redis keeps without a lifetime, by design: the names of queues and of workers, a stream
@@ -144,14 +142,9 @@ class Soak:
     def retry_failed(self) -> None:
         """Enqueue again, as an operator does when the faults are over."""
         for file in self._files:
-            if file.ended and file.ended.state == "failed" and file.job:
-                job = Job.fetch(
-                    file.job,
-                    connection=self._client(),
-                    serializer=self._workers.settings.serializer,
-                )
-                requeue(job, self._workers.settings)
-                file.ended = None
+            if file.ended and file.ended.state == "failed":
+                file.job = file.ended = None
+                self.enqueue(file)
 
     def _client(self) -> Redis:
         return self._server.client()
@@ -255,12 +248,12 @@ def _soak(table: Table, form: Form, soak: Soak, files: list[File], seed: int) ->
         soak.enqueue(file)
     _wait(form, soak)
     _tell(table, files)
-    first = {file.job: file.ended for file in files}
+    first = [file.ended for file in files]
     soak.retry_failed()
     _wait(form, soak)
     table.add(row, tries=0)
-    for file in files:
-        table.add(row, _judge(file, first[file.job]))
+    for file, end in zip(files, first):
+        table.add(row, _judge(file, end))
     left = [entry.name for entry in files[0].output.parent.iterdir() if entry.name[0] == "."]
     table.add(row, Harm(leaked=f"{left}" if left else ""), tries=0)
     for what in soak.ended_by_themselves:
