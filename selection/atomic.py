@@ -50,14 +50,21 @@ class AtomicFile:
 
     def __init__(self, path: str, roots: Sequence[str] = ()) -> None:
         self.path = path
-        folder, self._name = os.path.split(os.path.realpath(path))
+        self._roots = roots
+        self._in_place = False
+
+    def __enter__(self) -> AtomicFile:
+        # All is made here, not before: a signal between making it and entering would leave it.
+        folder, self._name = os.path.split(os.path.realpath(self.path))
         try:
             self._folder = os.open(folder, _FOLDER_FLAGS)
         except OSError as error:
             raise self._output_error(error) from None
         try:
-            if not is_inside(roots, folder, os.fstat(self._folder)):
-                raise OutputForbiddenError("the output is outside the allowed folders", path=path)
+            if not is_inside(self._roots, folder, os.fstat(self._folder)):
+                raise OutputForbiddenError(
+                    "the output is outside the allowed folders", path=self.path
+                )
             self._require_regular_or_absent()
             self._file, self._temporary = _create_temporary(self._folder, self._name)
         except BaseException as error:
@@ -65,7 +72,7 @@ class AtomicFile:
             if isinstance(error, OSError):
                 raise self._output_error(error) from None
             raise
-        self._in_place = False
+        return self
 
     def _require_regular_or_absent(self) -> None:
         try:
@@ -88,9 +95,6 @@ class AtomicFile:
             self._file.writelines(pieces)
         except OSError as error:
             raise self._write_error(error) from None
-
-    def __enter__(self) -> AtomicFile:
-        return self
 
     def __exit__(
         self,
