@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, TypeVar
+from unittest import mock
 
 import documents
 import hypothesis
@@ -22,13 +23,23 @@ from judge import judged, with_right_picks
 from faults import mutants, texts
 from faults.table import Harm, Table
 from selection import Decision, select_article
+from selection.backend import Backend, available
 from selection.document import Article
 from selection.errors import DataError
 from selection.scan import scan
 from selection.splice import splice
 
+
+def _with(backend: Backend) -> Callable[[object], Decision]:
+    def decide(article: object) -> Decision:
+        with mock.patch("selection.rules.backend", return_value=backend):
+            return select_article(article)
+
+    return decide
+
+
 # Every way to decide an article; all must agree with the plain rules.
-BACKENDS: dict[str, Callable[[object], Decision]] = {"python": select_article}
+BACKENDS = {name: _with(backend) for name, backend in available().items()}
 
 SECONDS_FOR_ONE = 20
 _CHUNK = 500
