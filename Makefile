@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BATCH ?= examples/river_plate_extracted.json
 
-.PHONY: run test faults oldest newest clean
+.PHONY: run test faults wheel oldest newest clean
 
 run: $(VENV)/run.stamp
 	$(VENV)/bin/selection-worker local "$(BATCH)"
@@ -18,6 +18,22 @@ test: $(VENV)/test.stamp
 faults: $(VENV)/test.stamp
 	$(VENV)/bin/python -m faults $(if $(LONG),--long)
 
+# A wheel with the compiled backend and one made as if there were no compiler; both select the
+# sample in environments of their own, to the same bytes.
+wheel: $(VENV)/test.stamp
+	rm -rf build dist .venv-wheel
+	$(VENV)/bin/python -m build --wheel --outdir dist/native
+	rm -rf build
+	CC=false $(VENV)/bin/python -m build --wheel --outdir dist/python
+	for backend in native python; do \
+		$(PYTHON) -m venv .venv-wheel/$$backend && \
+		.venv-wheel/$$backend/bin/python -m pip install --quiet --disable-pip-version-check dist/$$backend/*.whl && \
+		(cd .venv-wheel && $$backend/bin/selection --version | grep "backend $$backend" && \
+			$$backend/bin/selection run ../examples/river_plate_extracted.json -o $$backend.json) \
+		|| exit 1; \
+	done
+	cmp .venv-wheel/native.json .venv-wheel/python.json
+
 # The tests with the oldest versions of all that pyproject.toml names, and with the newest.
 oldest newest:
 	rm -rf .venv-$@
@@ -28,7 +44,7 @@ oldest newest:
 	.venv-$@/bin/pytest
 
 clean:
-	rm -rf $(VENV) .venv-oldest .venv-newest build dist *.egg-info
+	rm -rf $(VENV) .venv-oldest .venv-newest .venv-wheel build dist *.egg-info
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed, for example: make run PYTHON=python3.13")'
