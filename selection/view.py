@@ -32,6 +32,11 @@ _WHOLE_ESCAPES = re.compile(
     re.DOTALL,
 )
 
+# No escape is open behind so many bytes without a backslash, whatever came before. Looking near
+# the end of what was read for such a place saves looking at all of it.
+_NO_ESCAPE = re.compile(rb"[^\\]{%d}" % _LONGEST_ESCAPE)
+_NEAR = 1 << 10
+
 # The two alternatives without a group step over what is well: a pair, any other escape.
 _LONE_SURROGATE = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -84,7 +89,8 @@ class View:
         """
         view = buffer
         if not final and b"\\" in buffer[-_LONGEST_ESCAPE:]:
-            whole = _WHOLE_ESCAPES.match(buffer)
+            clear = _NO_ESCAPE.search(buffer, len(buffer) - _NEAR)
+            whole = _WHOLE_ESCAPES.match(buffer, clear.end() if clear else 0)
             view = buffer[: whole.end() if whole else 0]
         # The first question is a quick one, and often its answer is no.
         if b"\\u" in view and (b"\\ud" in view or b"\\uD" in view):
