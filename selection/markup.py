@@ -28,7 +28,8 @@ def visible_text(text: str) -> str:
     """The text that a reader would see, with a space where an image or a tag stood."""
     if "&" in text:
         text = _unescape(text)
-    if "](" in text:
+    # The first question is a quick one, and for most texts the answer is no.
+    if "[" in text and "](" in text:
         text = IMAGE.sub(drop_image, text)
         text = LINK.sub(keep_anchor, text)
     if "<" in text:
