@@ -384,6 +384,20 @@ def test_a_worker_that_is_killed_while_it_looks_for_abandoned_jobs_stops_others_
     assert other.queues[0].acquire_maintenance_lock()
 
 
+def test_what_is_known_of_a_killed_worker_ends_though_its_key_came_back_without_a_lifetime(
+    workers: Workers, client: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RQ_REDIS_URL", workers.environment["RQ_REDIS_URL"])
+    killed, other = (worker.SelectionWorker(["selection"], connection=client) for _ in range(2))
+    client.sadd("rq:workers", killed.key)
+    # Its key has expired while the server was out of reach; it says what it does, and is killed.
+    killed.set_state("busy")
+    assert client.ttl(killed.key) == -1
+    other.run_maintenance_tasks()
+    # RQ's lifetime of a worker that is silent, and a minute.
+    assert 0 < client.ttl(killed.key) <= 480
+
+
 def test_a_batch_that_always_kills_its_process_fails_with_a_reason(
     tmp_path: Path, workers: Workers, client: Redis, events: Events
 ) -> None:

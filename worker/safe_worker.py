@@ -81,6 +81,18 @@ class SelectionWorker(Worker):
         worked: bool = super().work(*args, **options)
         return worked
 
+    def run_maintenance_tasks(self) -> None:
+        """Look for abandoned jobs, and let what is known of dead workers end.
+
+        RQ writes to a worker's key without asking whether it is there. Had it expired while
+        the server was away, it comes back without a lifetime, and stays for ever if its
+        worker is killed before it says the next time that it is alive.
+        """
+        super().run_maintenance_tasks()
+        for key in self.all_keys(self.connection):
+            if self.connection.ttl(key) == -1:
+                self.connection.expire(key, self.worker_ttl + 60)
+
     @property
     def dequeue_timeout(self) -> int:
         """Seconds to wait for a job before looking for abandoned ones again.
