@@ -6,7 +6,7 @@ import random
 import signal
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -146,6 +146,14 @@ class Soak:
                 file.job = file.ended = None
                 self.enqueue(file)
 
+    def events(self) -> dict[str, list[str]]:
+        """What was told of each job, in order."""
+        told = defaultdict(list)
+        entries: Any = self._client().xrange("selection:events")
+        for _, fields in entries:
+            told[fields[b"job"].decode()].append(fields[b"event"].decode())
+        return told
+
     def _client(self) -> Redis:
         return self._server.client()
 
@@ -155,7 +163,8 @@ class Soak:
         """Start one for each that is gone; one that was not killed is noted."""
         for process in [p for p in self._running if p.poll() is not None]:
             if process.returncode != -signal.SIGKILL:
-                self.ended_by_themselves.append(f"a worker ended with {process.returncode}")
+                tail = self._workers.log()[-3000:]
+                self.ended_by_themselves.append(f"a worker ended, {process.returncode}: {tail}")
             self._running.remove(process)
             self._running.append(self._workers.start())
 
@@ -207,6 +216,7 @@ def run(table: Table, long: bool, seed: int) -> None:
             "SELECTION_RESULT_TTL": str(form.lifetime),
             "SELECTION_FAILURE_TTL": str(form.lifetime),
             "SELECTION_RETRY_DELAYS": "1,2,4",
+            "SELECTION_EVENTS": "1000000",
             **disk.environment,
         }
         try:
@@ -252,8 +262,9 @@ def _soak(table: Table, form: Form, soak: Soak, files: list[File], seed: int) ->
     soak.retry_failed()
     _wait(form, soak)
     table.add(row, tries=0)
+    events = soak.events()
     for file, end in zip(files, first):
-        table.add(row, _judge(file, end))
+        table.add(row, _judge(file, end, events[file.job or ""]))
     left = [entry.name for entry in files[0].output.parent.iterdir() if entry.name[0] == "."]
     table.add(row, Harm(leaked=f"{left}" if left else ""), tries=0)
     for what in soak.ended_by_themselves:
@@ -276,16 +287,19 @@ def _tell(table: Table, files: list[File]) -> None:
     table.say("queue: " + ", ".join(f"{number:,} {end}" for end, number in ends.most_common()))
 
 
-def _judge(file: File, first: Batch | None) -> Harm:
+def _judge(file: File, first: Batch | None, events: list[str]) -> Harm:
     """``first``: how it ended among the faults; ``file.ended``: after a retry, if it failed."""
     content = file.output.read_bytes() if file.output.exists() else None
     partial = "" if content in (None, file.right) else f"{file.path.name}: {len(content or b'')}"
     if first is None or file.ended is None:
-        return Harm(partial=partial, stuck=f"{file.path.name}, {file.job}: {first}")
+        return Harm(partial=partial, stuck=f"{file.path.name}, {file.job}: {first}, {events}")
     if first.state == "failed" and not (first.error or {}).get("message"):
         return Harm(f"{file.path.name} failed without a reason: {first}", partial)
-    if file.ended.state != "finished" or content != file.right:
-        return Harm(f"{file.path.name} has no right output: {file.ended}", partial)
+    # A run that was given up too early and finished yet has its lifetime counted from then on,
+    # and may be gone before the run that replaced it ends.
+    has_finished = file.ended.state == "finished" or "finished" in events
+    if not has_finished or content != file.right:
+        return Harm(f"{file.path.name}: {file.ended}, {events}, {content == file.right}", partial)
     return Harm(partial=partial)
 
 
