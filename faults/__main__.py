@@ -5,8 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import signal
 import sys
 from collections.abc import Callable
+from types import FrameType
+from typing import NoReturn
 
 from faults import fuzz, kill, places, soak, together
 from faults.table import Table
@@ -20,6 +23,14 @@ KINDS: dict[str, Callable[[Table, bool, int], None]] = {
 }
 
 
+# The short form takes some four minutes on two cores.
+_SECONDS_FOR_SHORT = 900
+
+
+def _give_up(number: int, frame: FrameType | None) -> NoReturn:
+    raise SystemExit(f"the short form did not end in {_SECONDS_FOR_SHORT} seconds")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m faults", description=__doc__)
     parser.add_argument("kinds", metavar="KIND", nargs="*", help=f"of {', '.join(KINDS)}")
@@ -30,6 +41,9 @@ def main() -> int:
     if unknown := set(arguments.kinds) - set(KINDS):
         parser.error(f"no such kind: {', '.join(sorted(unknown))}")
     seed = random.randrange(1 << 32) if arguments.seed is None else arguments.seed
+    if not arguments.long:
+        signal.signal(signal.SIGALRM, _give_up)
+        signal.alarm(_SECONDS_FOR_SHORT)
     table = Table()
     table.say(f"seed {seed}")
     for kind in arguments.kinds or KINDS:

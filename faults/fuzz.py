@@ -52,7 +52,7 @@ def run(table: Table, long: bool, seed: int) -> None:
     pool_size = os.cpu_count() or 1
     with multiprocessing.Pool(pool_size) as pool:
         for name, kind, number, seconds in (
-            ("articles", _articles, 1_000_000 if long else 40_000, 12),
+            ("articles", _articles, 1_000_000 if long else 40_000, 10),
             ("documents", _documents, 100_000 if long else 10_000, 12),
         ):
             end = time.monotonic() + seconds
