@@ -326,6 +326,7 @@ RETRYABLE = {
     "ReadError",
     "WriteError",
     "InputChangedError",
+    "HelperError",
 }
 
 
