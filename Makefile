@@ -1,10 +1,11 @@
 # PYTHON: 3.11 or newer. VENV: where the virtual environment goes. BATCH: what to select.
 # LONG=1: the long form of the faults.
+# BENCH: options of the benchmarks, for example --quick.
 PYTHON ?= python3
 VENV ?= .venv
 BATCH ?= examples/river_plate_extracted.json
 
-.PHONY: run test faults wheel oldest newest clean
+.PHONY: run test bench faults wheel oldest newest clean
 
 run: $(VENV)/run.stamp
 	$(VENV)/bin/selection-worker local "$(BATCH)"
@@ -42,6 +43,9 @@ oldest newest:
 	.venv-$@/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' \
 		$(if $(filter oldest,$@),--constraint .venv-oldest/oldest.txt)
 	.venv-$@/bin/pytest
+
+bench: $(VENV)/run.stamp
+	$(VENV)/bin/python -m benchmarks $(BENCH)
 
 clean:
 	rm -rf $(VENV) .venv-oldest .venv-newest .venv-wheel build dist *.egg-info

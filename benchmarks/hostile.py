@@ -1,20 +1,27 @@
-"""Texts made to be slow: ``python benchmarks/hostile.py``.
-
-For each kind: seconds for one article of 0.25, 0.5, 1 and 2 megabytes in three texts, and the
-exponent of the growth (1: linear, 2: quadratic; tables that outgrow the processor's cache cost a
-little more than linear). Ends with 1 if a megabyte takes a second or an exponent is above 1.5.
-"""
+"""Texts made to be slow: seconds to decide an article of them, by its size."""
 
 from __future__ import annotations
 
-import math
+import json
+import sys
 import time
 from collections.abc import Callable
 
+from benchmarks.growth import exponent
+from benchmarks.process import ask
+from benchmarks.product import backends, environment
+from benchmarks.result import Cell, Goal, Result, Settings, Table
 from selection import select_article
 
 SIZES = (250_000, 500_000, 1_000_000, 2_000_000)
+QUICK_SIZES = (25_000, 50_000, 100_000, 200_000)
 LONGEST_SECONDS, HIGHEST_EXPONENT = 1.0, 1.5
+
+HOW = (
+    "One article, three texts that differ at their ends, seconds for so many megabytes in all; "
+    "the better of two runs. The exponent is that of seconds against size: 1 is linear, 2 "
+    "quadratic; tables that outgrow the processor's cache cost a little more than linear."
+)
 
 
 def repeated(unit: str) -> Callable[[int], str]:
@@ -47,8 +54,45 @@ KINDS: dict[str, Callable[[int], str]] = {
 }
 
 
-def seconds(make: Callable[[int], str], size: int) -> float:
-    """To decide an article of so many bytes, whose three texts differ at their ends."""
+def measure(settings: Settings) -> Result:
+    """The part of the suite."""
+    sizes = QUICK_SIZES if settings.quick else SIZES
+    head = ("text", *(f"{size / 1e6:g} MB" for size in sizes), "exponent")
+    tables = []
+    goals = []
+    for backend, there in backends().items():
+        longest = highest = None
+        if there:
+            settings.say(f"hostile: {backend}")
+            found = _in_new_process(backend, sizes)
+            slopes = {kind: exponent(sizes, times) for kind, times in found.items()}
+            rows: list[tuple[Cell, ...]] = [(k, *found[k], slopes[k]) for k in found]
+            tables.append(Table(f"Hostile texts, {backend}", head, tuple(rows)))
+            longest = max(times[2] for times in found.values())
+            highest = max(slopes.values())
+        megabytes = sizes[2] / 1e6
+        goals += [
+            Goal(
+                f"seconds, {megabytes:g} MB of the slowest kind, {backend}",
+                longest,
+                LONGEST_SECONDS,
+                True,
+            ),
+            Goal(f"exponent of the steepest kind, {backend}", highest, HIGHEST_EXPONENT, True),
+        ]
+    return Result("hostile", HOW, tuple(tables), tuple(goals))
+
+
+def _in_new_process(backend: str, sizes: tuple[int, ...]) -> dict[str, list[float]]:
+    command = [sys.executable, "-m", "benchmarks.hostile", *map(str, sizes)]
+    said = ask(command, environment(backend))
+    if said is None:
+        raise SystemExit(f"the hostile texts could not be decided by {backend}")
+    found: dict[str, list[float]] = json.loads(said)
+    return found
+
+
+def _seconds(make: Callable[[int], str], size: int) -> float:
     in_one_text = size // 3
     text = make(in_one_text * in_one_text // len(make(in_one_text).encode()))
     article = {
@@ -61,28 +105,13 @@ def seconds(make: Callable[[int], str], size: int) -> float:
     return time.perf_counter() - began
 
 
-def exponent(times: list[float]) -> float:
-    """The slope of a straight line through log seconds over log size."""
-    x = [math.log(size) for size in SIZES]
-    y = [math.log(value) for value in times]
-    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
-    above = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y))
-    return above / sum((a - mean_x) ** 2 for a in x)
-
-
-def main() -> None:
-    bad = 0
-    print(f"{'megabytes':22}", *(f"{size / 1e6:>8.2f}" for size in SIZES), "  exponent")
-    for kind, make in KINDS.items():
-        times = [min(seconds(make, size) for _ in range(2)) for size in SIZES]
-        slope = exponent(times)
-        is_bad = times[SIZES.index(1_000_000)] > LONGEST_SECONDS or slope > HIGHEST_EXPONENT
-        bad += is_bad
-        row = " ".join(f"{value:8.3f}" for value in times)
-        print(f"{kind:22} {row} {slope:9.2f}{'  <-- too slow' if is_bad else ''}")
-    if bad:
-        raise SystemExit(1)
+def _time_all(sizes: list[int]) -> None:
+    found = {
+        kind: [min(_seconds(make, size) for _ in range(2)) for size in sizes]
+        for kind, make in KINDS.items()
+    }
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":
-    main()
+    _time_all([int(size) for size in sys.argv[1:]])

@@ -1,42 +1,34 @@
-"""Peak memory and page size of a report: ``python benchmarks/report.py [--size 2G]``.
-
-Ends with 1 if memory is 150 MB or more, or the page is larger than its two limits and the
-rest of it, 300 kB.
-"""
+"""Memory of ``selection report`` on a large batch, and the size of its page."""
 
 from __future__ import annotations
 
-import argparse
-import sys
-import tempfile
-from pathlib import Path
-
-import make_batch
-from process import measure
-
+from benchmarks import corpus
+from benchmarks.process import run_watched
+from benchmarks.product import SELECTION
+from benchmarks.result import Goal, Result, Settings, Table
 from selection.report import ROW_LIMIT, TEXT_LIMIT
 
-MEMORY_LIMIT = 150
-PAGE_LIMIT = TEXT_LIMIT + ROW_LIMIT + 300_000
+LIMIT_MB = 150.0
+#: What the page may have beside its list and its texts.
+REST = 300_000
+
+HOW = "One whole process, looked at every 20 ms, on a made batch a tenth of the largest."
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--size", type=make_batch.parse_size, default="2G")
-    parser.add_argument("--folder", type=Path, help="where there is room for the batch")
-    arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(dir=arguments.folder) as name:
-        batch, page = Path(name, "made.json"), Path(name, "page.html")
-        make_batch.write(batch, arguments.size)
-        command = [sys.executable, "-m", "selection", "report", str(batch), "-o", str(page)]
-        result = measure(command)
-        size = page.stat().st_size
-    rate = arguments.size / 1e6 / result.seconds
-    print(f"{arguments.size / 1e6:,.0f} MB in {result.seconds:.1f} s ({rate:.1f} MB/s)")
-    print(f"peak memory {result.megabytes:.0f} MB, page {size / 1e6:.1f} MB")
-    if result.megabytes >= MEMORY_LIMIT or size > PAGE_LIMIT:
-        raise SystemExit(1)
-
-
-if __name__ == "__main__":
-    main()
+def measure(settings: Settings) -> Result:
+    """The part of the suite."""
+    batch, page = settings.folder / "made.json", settings.folder / "page.html"
+    size = settings.largest // 100 if settings.quick else settings.largest // 10
+    settings.say(f"report: batch of {size / 1e6:,.0f} MB")
+    articles = corpus.write_made(batch, size)
+    seconds, memory = run_watched([*SELECTION, "report", str(batch), "-o", str(page)])
+    peak = memory.rss if memory else None
+    written = page.stat().st_size
+    batch.unlink()
+    head = ("MB", "articles", "seconds", "peak RSS MB", "page MB")
+    row = (size / 1e6, articles, seconds, peak, written / 1e6)
+    goals = (
+        Goal("peak MB of a report", peak, LIMIT_MB, at_most=True),
+        Goal("MB of a page", written / 1e6, (TEXT_LIMIT + ROW_LIMIT + REST) / 1e6, at_most=True),
+    )
+    return Result("report", HOW, (Table("Report", head, (row,)),), goals)

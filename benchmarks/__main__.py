@@ -1,0 +1,134 @@
+"""The suite: ``python -m benchmarks [PART...] [--batch FILE [--truth FILE]]``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from benchmarks import (
+    corpus,
+    decide,
+    fleet,
+    hostile,
+    jobs,
+    plot,
+    quality,
+    report,
+    size,
+    tables,
+    whole_file,
+)
+from benchmarks.machine import machine
+from benchmarks.result import Result, Settings
+
+PARTS: dict[str, Callable[[Settings], Result]] = {
+    "decide": decide.measure,
+    "whole-file": whole_file.measure,
+    "jobs": jobs.measure,
+    "size": size.measure,
+    "hostile": hostile.measure,
+    "quality": quality.measure,
+    "fleet": fleet.measure,
+    "report": report.measure,
+}
+
+
+def main() -> None:
+    """Measure, print, write."""
+    arguments = _arguments()
+    out: Path = arguments.out
+    out.mkdir(parents=True, exist_ok=True)
+    signal.signal(signal.SIGTERM, _stop)
+    began = time.monotonic()
+
+    def say(what: str) -> None:
+        print(f"[{time.monotonic() - began:5.0f} s] {what}", file=sys.stderr, flush=True)
+
+    # Not where temporary files usually go: that may be memory.
+    with tempfile.TemporaryDirectory(prefix="running-", dir=out) as folder:
+        settings = Settings(
+            batch=arguments.batch,
+            truth=arguments.truth,
+            quick=arguments.quick,
+            largest=arguments.largest,
+            folder=Path(folder).resolve(),
+            say=say,
+        )
+        results = []
+        for part in arguments.parts or PARTS:
+            say(part)
+            results.append(PARTS[part](settings))
+    here = machine()
+    _write(out, results, here)
+    if arguments.json:
+        facts = {"machine": here, "results": [asdict(result) for result in results]}
+        print(json.dumps(facts, indent=2))
+    else:
+        _print(results, here)
+    say(f"written: {out / 'results.md'}, {out / 'ratios.svg'}")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument(
+        "parts", nargs="*", metavar="PART", help=f"all, or some of: {', '.join(PARTS)}"
+    )
+    parser.add_argument("--batch", type=_file, help="real pages to measure with, too")
+    parser.add_argument("--truth", type=_file, help="JSON object: article id to the true text")
+    parser.add_argument("--out", type=Path, default=Path("build/bench"), help="folder to write to")
+    parser.add_argument("--largest", type=corpus.parse_size, default="1G", help="such as 5G")
+    parser.add_argument("--quick", action="store_true", help="small and once, to see that it works")
+    parser.add_argument("--json", action="store_true", help="print the facts as one JSON object")
+    arguments = parser.parse_args()
+    if unknown := [part for part in arguments.parts if part not in PARTS]:
+        parser.error(f"there is no part {unknown[0]!r}; there are {', '.join(PARTS)}")
+    return arguments
+
+
+def _file(text: str) -> Path:
+    path = Path(text)
+    if not path.is_file():
+        raise argparse.ArgumentTypeError(f"there is no file {text}")
+    return path.resolve()
+
+
+def _write(out: Path, results: Sequence[Result], here: str) -> None:
+    goals = tables.goals_table(results)
+    blocks = ["# Benchmarks", f"{here}."]
+    if goals.rows:
+        blocks.append(tables.markdown(goals))
+    for result in results:
+        blocks += [f"## {result.part}", result.how]
+        for table in result.tables:
+            blocks += [f"### {table.title}", tables.markdown(table)]
+    (out / "results.md").write_text("\n\n".join(blocks) + "\n")
+    plot.write(out / "ratios.svg", [goal for result in results for goal in result.goals], here)
+
+
+def _print(results: Sequence[Result], here: str) -> None:
+    print(here)
+    for result in results:
+        print(f"\n== {result.part}\n{result.how}")
+        for table in result.tables:
+            print(f"\n{tables.plain(table)}")
+    goals = tables.goals_table(results)
+    if goals.rows:
+        print(f"\n{tables.plain(goals)}")
+
+
+def _stop(number: int, frame: FrameType | None) -> NoReturn:
+    """Leave as by Ctrl-C, so that files and processes are cleaned up."""
+    sys.exit(128 + number)
+
+
+if __name__ == "__main__":
+    main()
