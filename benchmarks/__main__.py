@@ -74,7 +74,7 @@ def main() -> None:
         print(json.dumps(facts, indent=2))
     else:
         _print(results, here)
-    say(f"written: {out / 'results.md'}, {out / 'ratios.svg'}")
+    say(f"done, see {out}")
 
 
 def _arguments() -> argparse.Namespace:
@@ -111,7 +111,9 @@ def _write(out: Path, results: Sequence[Result], here: str) -> None:
         for table in result.tables:
             blocks += [f"### {table.title}", tables.markdown(table)]
     (out / "results.md").write_text("\n\n".join(blocks) + "\n")
-    plot.write(out / "ratios.svg", [goal for result in results for goal in result.goals], here)
+    ratios = [goal for result in results for goal in result.goals if not goal.at_most]
+    if ratios:
+        plot.write(out / "ratios.svg", ratios, here)
 
 
 def _print(results: Sequence[Result], here: str) -> None:

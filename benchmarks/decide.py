@@ -68,7 +68,7 @@ def _batches(settings: Settings) -> list[tuple[str, Path]]:
     if settings.batch:
         batches.append(("the batch", settings.batch))
     made = {
-        "long texts": corpus.long(few // 10, 20_000),
+        "long texts": corpus.long(max(1, few // 20), 20_000),
         "ten languages": corpus.multilingual(few, 600),
     }
     for name, articles in made.items():

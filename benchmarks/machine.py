@@ -14,7 +14,7 @@ def machine() -> str:
     system = _value(Path("/etc/os-release"), r'PRETTY_NAME="?([^"\n]+)') or platform.system()
     return (
         f"{_processor()}, {cores} core{'s' if cores > 1 else ''}, {system} "
-        f"({platform.system()} {platform.release()}, {platform.machine()}), "
+        f"on {platform.machine()}, "
         f"{platform.python_implementation()} {platform.python_version()}"
     )
 

@@ -9,31 +9,39 @@ import pygal
 from pygal.style import Style
 
 from benchmarks.result import Goal
+from benchmarks.tables import cell
 
-_BAR, _AROUND = 44, 130
+_BAR, _AROUND = 36, 150
+_TEXT = 12
+_STYLE = Style(
+    colors=("#1f6fb4", "#b8b8b8"),
+    background="white",
+    plot_background="white",
+    font_family="sans-serif",
+    label_font_size=_TEXT,
+    major_label_font_size=_TEXT,
+    legend_font_size=_TEXT,
+    title_font_size=14,
+)
 
 
-def write(path: Path, goals: Sequence[Goal], machine: str) -> None:
-    """A bar for each goal that is a ratio, and one for what was measured."""
-    ratios = [goal for goal in goals if not goal.at_most]
+def write(path: Path, ratios: Sequence[Goal], machine: str) -> None:
+    """A bar for each goal, and one for what was measured."""
     chart = pygal.HorizontalBar(
-        style=Style(colors=("#1f6fb4", "#c9c9c9"), font_family="sans-serif", background="white"),
+        style=_STYLE,
         # Nothing from the network.
         js=[],
         width=900,
         height=_AROUND + _BAR * len(ratios),
         title=f"Times as fast\n{machine}",
-        print_values=True,
-        value_formatter=lambda value: f"{value:.2f}",
+        value_formatter=lambda value: f"{value:g}",
         truncate_label=-1,
         legend_at_bottom=True,
         show_y_guides=True,
     )
     # The first is drawn at the bottom.
-    ratios.reverse()
-    chart.x_labels = [
-        goal.what if goal.value is not None else f"{goal.what} (not available)" for goal in ratios
-    ]
+    ratios = ratios[::-1]
+    chart.x_labels = [f"{goal.what}: {cell(goal.value)} (goal {goal.goal:g})" for goal in ratios]
     chart.add("measured", [goal.value for goal in ratios])
     chart.add("goal", [goal.goal for goal in ratios])
     chart.render_to_file(str(path))
