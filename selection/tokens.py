@@ -132,7 +132,13 @@ def fold_page(number: int) -> bytes:
         :data:`SEPARATOR` or :data:`SPACE` for what stands between tokens or words;
         :data:`IN_ITS_WORD` for what only :func:`word_tokens` can judge, with its whole word.
     """
-    return array("I", map(_fold, range(number * 256, number * 256 + 256))).tobytes()
+    codes = range(number * 256, number * 256 + 256)
+    page = "".join(map(chr, codes))
+    # Whole pages are letters of one kind that are what they are: Chinese ones, Hangul.
+    is_itself = page == page.lower() == unicodedata.normalize("NFKC", page)
+    if is_itself and page.isalnum() and _stands_alone(page):
+        return array("I", codes).tobytes()
+    return array("I", map(_fold, codes)).tobytes()
 
 
 def _fold(code: int) -> int:
