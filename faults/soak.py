@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import signal
+import subprocess
 import tempfile
 import time
 from collections import Counter, defaultdict
@@ -34,6 +35,7 @@ KEPT = {
 }
 MOST_KEPT_BYTES = 65_536
 _LOOKED_AT = 300
+_SECONDS_TO_BEGIN = 10
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class Form:
 
 
 SHORT = Form(small=300, large=4, megabytes=8, seconds=20, pause=0.7, lifetime=10, calm=100)
-LONG = Form(small=5000, large=20, megabytes=10, seconds=600, pause=1.0, lifetime=60, calm=300)
+LONG = Form(small=5000, large=20, megabytes=10, seconds=400, pause=1.0, lifetime=60, calm=300)
 
 
 @dataclass
@@ -90,7 +92,10 @@ class Soak:
         self._randomness = random.Random(seed)
         self._looked_at = 0
         self.ended_by_themselves: list[str] = []
-        self._running = [workers.start() for _ in range(4)]
+        self._running: list[subprocess.Popen[bytes]] = []
+        self._started: dict[int, float] = {}
+        for _ in range(4):
+            self._start_worker()
         self.faults: dict[str, Callable[[], None]] = {
             "a worker and its batch killed": self._kill_worker,
             "a batch's process killed": self._kill_horse,
@@ -160,13 +165,23 @@ class Soak:
     # Faults
 
     def replace_workers(self) -> None:
-        """Start one for each that is gone; one that was not killed is noted."""
+        """Start one for each that is gone, as a supervisor does.
+
+        One that was not killed is noted, unless it had just begun: `rq worker` ends at once
+        where there is no server.
+        """
         for process in [p for p in self._running if p.poll() is not None]:
-            if process.returncode != -signal.SIGKILL:
+            age = time.monotonic() - self._started.pop(process.pid)
+            if process.returncode != -signal.SIGKILL and age > _SECONDS_TO_BEGIN:
                 tail = self._workers.log()[-3000:]
                 self.ended_by_themselves.append(f"a worker ended, {process.returncode}: {tail}")
             self._running.remove(process)
-            self._running.append(self._workers.start())
+            self._start_worker()
+
+    def _start_worker(self) -> None:
+        process = self._workers.start()
+        self._running.append(process)
+        self._started[process.pid] = time.monotonic()
 
     def _kill_worker(self) -> None:
         process = self._randomness.choice(self._running)
