@@ -64,7 +64,7 @@ class Form:
         return 2 * (self.large * self.megabytes + self.small // 100 + 8)
 
 
-SHORT = Form(small=300, large=4, megabytes=8, seconds=20, pause=0.7, lifetime=10, calm=100)
+SHORT = Form(small=300, large=4, megabytes=8, seconds=20, pause=0.7, lifetime=20, calm=100)
 LONG = Form(small=5000, large=20, megabytes=10, seconds=400, pause=1.0, lifetime=60, calm=300)
 
 
