@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import random
 import signal
 import subprocess
 import tempfile
 import time
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,7 @@ KEPT = {
 }
 MOST_KEPT_BYTES = 65_536
 _LOOKED_AT = 300
+_AT_ONCE = 10
 _SECONDS_TO_BEGIN = 10
 
 
@@ -147,7 +149,7 @@ class Soak:
     def retry_failed(self) -> None:
         """Enqueue again, as an operator does when the faults are over."""
         for file in self._files:
-            if file.ended and file.ended.state == "failed":
+            if file.ended and file.ended.state != "finished" and not file.output.exists():
                 file.job = file.ended = None
                 self.enqueue(file)
 
@@ -257,14 +259,21 @@ def _soak(table: Table, form: Form, soak: Soak, files: list[File], seed: int) ->
     row = f"queue: {len(files):,} files, 4 workers"
     randomness = random.Random(seed)
     table.say(f"{row}, {form.seconds} s of faults")
-    rest = iter(files)
+    rest = deque(files)
+    to_try = deque[str]()
+    tried = 0
     began = fault_at = time.monotonic()
-    while (passed := time.monotonic() - began) < form.seconds:
-        while sum(file.job is not None for file in files) < len(files) * passed / form.seconds:
-            soak.enqueue(next(rest))
+    # However slow the machine is, every fault is tried.
+    while (passed := time.monotonic() - began) < form.seconds or tried < len(soak.faults):
+        due = len(files) * min(1, passed / form.seconds) - (len(files) - len(rest))
+        for _ in range(min(_AT_ONCE, math.ceil(due))):
+            soak.enqueue(rest.popleft())
         if time.monotonic() >= fault_at:
-            name = randomness.choice(list(soak.faults))
+            if not to_try:
+                to_try.extend(randomness.sample(list(soak.faults), len(soak.faults)))
+            name = to_try.popleft()
             soak.faults[name]()
+            tried += 1
             table.among(f"queue: {name}", row)
             fault_at = time.monotonic() + randomness.uniform(0, 2 * form.pause)
         soak.replace_workers()
