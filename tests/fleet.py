@@ -71,8 +71,8 @@ def running_server() -> Iterator[Server]:
     """One that is gone afterwards."""
     folder = tempfile.mkdtemp(prefix="t-", dir="/tmp")  # a socket's path must be short
     started = Server(folder)
-    started.start()
     try:
+        started.start()
         yield started
     finally:
         started.kill()
