@@ -43,6 +43,7 @@ def write(path: Path, articles: list[Any], **root: Any) -> Path:
 
 
 def write_long(path: Path, articles: int) -> Path:
-    """A batch that takes a while: ``articles`` times three texts of 2,000 tokens."""
-    text = " ".join(f"w{n}" for n in range(2000))
+    """A batch that takes a while: ``articles`` times three texts of 2,000 tokens and one word
+    that NFKC makes eighteen times longer, which takes every backend some milliseconds."""
+    text = " ".join(f"w{n}" for n in range(2000)) + " " + "\ufdfa" * 300
     return write(path, [article(text, text + " tail", "head " + text)] * articles)
