@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import random
+import select
 import signal
 import subprocess
 import sys
@@ -416,6 +417,27 @@ def test_a_batch_that_always_kills_its_process_fails_with_a_reason(
     [batch] = follow(client, workers.settings, [job])
     assert batch.state == "failed"
     assert batch.error == error
+
+
+def test_helpers_end_with_the_process_that_runs_the_batch(
+    tmp_path: Path, workers: Workers, client: Redis, events: Events
+) -> None:
+    path = batches.write_long(tmp_path / "long.json", 400)
+    workers.environment |= {"SELECTION_JOBS": "3", "SELECTION_RETRY_DELAYS": "0"}
+    job = enqueue(path, workers, client)
+    process = workers.start()
+    events.wait_for_start(job, 1)
+    [horse] = [pid for pid in children(process.pid) if _runs_job(pid)]
+    while len(helpers := children(horse)) < 2:
+        assert process.poll() is None
+    ends = [os.pidfd_open(helper) for helper in helpers]
+    os.kill(horse, signal.SIGKILL)
+    for end in ends:
+        # Readable when the process has ended.
+        assert select.select([end], [], [], 60)[0]
+        os.close(end)
+    events.wait_for(job, "finished")
+    assert is_right(path)
 
 
 def _runs_job(pid: int) -> bool:
