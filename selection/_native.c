@@ -440,6 +440,11 @@ measure(PyObject *module, PyObject *const *args, Py_ssize_t count)
 
     Work work = {.state = PyModule_GetState(module), .keys = keys, .token_bits = 9,
                  .shingle_bits = 10};
+    /* Words have about six characters: long texts begin with tables of about their size. */
+    for (int i = 0; i < TEXTS; i++)
+        while (work.shingle_bits < 40 &&
+               PyUnicode_GET_LENGTH(args[i]) / 6 >= (Py_ssize_t)1 << work.shingle_bits)
+            work.shingle_bits++;
     Py_ssize_t tokens[TEXTS];
     PyObject *result = NULL;
     if (enlarge_token_slots(&work) == 0 && enlarge_shingles(&work) == 0 &&

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 _TEXTS = range(3)
 _SETS = range(1 << len(_TEXTS))
 
-# For each text the sets that have it; for each set of active texts the sets that have two of them.
+# For each text the sets that have it; for each set of active texts the sets that have two of them
+# or more, and which of those each text has.
 _WITH = [[texts for texts in _SETS if texts >> text & 1] for text in _TEXTS]
-_SHARED_BY = [[texts for texts in _SETS if (texts & active).bit_count() > 1] for active in _SETS]
+_COMMON = [[texts for texts in _SETS if (texts & active).bit_count() > 1] for active in _SETS]
+_SHARED = [[[s for s in common if s >> text & 1] for text in _TEXTS] for common in _COMMON]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +39,8 @@ class Counts:
         Returns:
             That number, and for each active text how many of these it has.
         """
-        common = _SHARED_BY[sum([1 << text for text in active])]
-        shared = {text: self._sum([s for s in common if s >> text & 1]) for text in active}
-        return self._sum(common), shared
+        mask = sum([1 << text for text in active])
+        return self._sum(_COMMON[mask]), {text: self._sum(_SHARED[mask][text]) for text in active}
 
     def _sum(self, sets: list[int]) -> int:
-        return sum([self.regions[texts] for texts in sets])
+        return sum(map(self.regions.__getitem__, sets))

@@ -175,17 +175,10 @@ def _state(tokens: int, error: object) -> State:
 def _compared(
     extractor: Extractor, state: State, tokens: int, shingles: int, shared: int, consensus: int
 ) -> Candidate:
-    return Candidate(
-        extractor,
-        state,
-        active=True,
-        tokens=tokens,
-        shingles=shingles,
-        shared=shared,
-        coverage=shared / consensus if consensus else 0.0,
-        support=shared / shingles,
-        score=2 * shared / (consensus + shingles),
-    )
+    coverage = shared / consensus if consensus else 0.0
+    support = shared / shingles
+    score = 2 * shared / (consensus + shingles)
+    return Candidate(extractor, state, True, tokens, shingles, shared, coverage, support, score)
 
 
 def _choose(

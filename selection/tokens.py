@@ -121,6 +121,9 @@ def cached_tokens(word: str) -> list[str]:
 IN_ITS_WORD, SEPARATOR, SPACE = 0, 1, 2
 
 
+_JAMO = "\u1100"
+
+
 def fold_page(number: int) -> bytes:
     """What 256 characters mean, wherever they stand, to who reads tokens letter by letter.
 
@@ -134,9 +137,10 @@ def fold_page(number: int) -> bytes:
     """
     codes = range(number * 256, number * 256 + 256)
     page = "".join(map(chr, codes))
-    # Whole pages are letters of one kind that are what they are: Chinese ones, Hangul.
+    # Whole pages are letters of one kind that are what they are: Chinese ones, Hangul. Of what may
+    # change beside others, jamo alone are letters and fill a page.
     is_itself = page == page.lower() == unicodedata.normalize("NFKC", page)
-    if is_itself and page.isalnum() and _stands_alone(page):
+    if is_itself and page.isalnum() and _JAMO not in page:
         return array("I", codes).tobytes()
     return array("I", map(_fold, codes)).tobytes()
 
