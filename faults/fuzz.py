@@ -43,6 +43,7 @@ BACKENDS = {name: _with(backend) for name, backend in available().items()}
 
 SECONDS_FOR_ONE = 20
 _CHUNK = 500
+_SECONDS_BETWEEN_LINES = 10
 _FOUND_PER_CHUNK = 3
 
 
@@ -56,6 +57,7 @@ def run(table: Table, long: bool, seed: int) -> None:
             ("documents", _documents, 100_000 if long else 10_000, 12),
         ):
             end = time.monotonic() + seconds
+            told = time.monotonic()
             chunks = [(kind, f"{seed} {name} {n}") for n in range(number // _CHUNK)]
             step = 4 * pool_size
             for start in range(0, len(chunks), step):
@@ -65,6 +67,9 @@ def run(table: Table, long: bool, seed: int) -> None:
                     table.add(f"fuzz: {name}", tries=tries)
                     for harm in harms:
                         table.add(f"fuzz: {name}", harm, tries=0)
+                if time.monotonic() - told > _SECONDS_BETWEEN_LINES:
+                    told = time.monotonic()
+                    table.say(f"fuzz: {start * _CHUNK:,} of {number:,} {name}")
             table.say(f"fuzz: {table.rows[f'fuzz: {name}'].tried:,} {name}")
     _with_hypothesis(table, 5_000 if long else 150, seed)
 
