@@ -1,6 +1,11 @@
-"""The compiled backend, which pyproject.toml cannot name for good yet; all else is there."""
+"""The compiled extensions, which pyproject.toml has no stable table for; all else is there."""
 
 from setuptools import Extension, setup
 
 # Without a C compiler the package installs all the same, and Python does the work.
-setup(ext_modules=[Extension("selection._native", ["selection/_native.c"], optional=True)])
+setup(
+    ext_modules=[
+        Extension(f"selection.{name}", [f"selection/{name}.c"], optional=True)
+        for name in ("_boundaries", "_native")
+    ]
+)

@@ -24,10 +24,12 @@ from faults import mutants, texts
 from faults.table import Harm, Table
 from selection import Decision, select_article
 from selection.backend import Backend, available
-from selection.document import Article
+from selection.boundaries import Find
 from selection.errors import DataError
+from selection.parts import Article
+from selection.rules import Extractor
 from selection.scan import scan
-from selection.splice import splice
+from selection.splice import pick_spans, splice
 
 
 def _with(backend: Backend) -> Callable[[object], Decision]:
@@ -192,7 +194,7 @@ def _difference(data: bytes, read_size: int) -> str | None:
         right = error
     for name, backend in BACKENDS.items():
         try:
-            output = _selected(data, read_size, backend)
+            output = _selected(data, read_size, backend, available()[name].find)
         except DataError as error:
             if not isinstance(right, ValueError):
                 return f"{name}: refused: {error}"
@@ -210,13 +212,18 @@ def _difference(data: bytes, read_size: int) -> str | None:
     return None
 
 
-def _selected(data: bytes, read_size: int, backend: Callable[[object], Decision]) -> bytes:
+def _selected(
+    data: bytes, read_size: int, backend: Callable[[object], Decision], find: Find
+) -> bytes:
     return b"".join(
-        b"".join(splice(part, backend(part.fields).extractor))
-        if isinstance(part, Article)
-        else part.raw
-        for part in scan(io.BytesIO(data), "batch.json", read_size)
+        _with_pick(part, backend(part.fields).extractor) if isinstance(part, Article) else part.raw
+        for part in scan(io.BytesIO(data), "batch.json", read_size, find)
     )
+
+
+def _with_pick(article: Article, pick: Extractor) -> bytes:
+    spans = list(pick_spans(article.raw)) if article.has_pick else []
+    return b"".join(splice(article.raw, pick, spans))
 
 
 def _with_hypothesis(table: Table, number: int, seed: int) -> None:

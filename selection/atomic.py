@@ -89,7 +89,7 @@ class AtomicFile:
             return OutputFolderMissingError("there is no such folder", path=self.path)
         return OutputError(f"cannot be made: {error.strerror}", path=self.path)
 
-    def write(self, pieces: Iterable[bytes]) -> None:
+    def write(self, pieces: Iterable[bytes | memoryview]) -> None:
         """Append the pieces, in order."""
         try:
             self._file.writelines(pieces)

@@ -1,4 +1,4 @@
-"""Which of the two measures is in use: the compiled one where it was built, else Python's."""
+"""Which of the two backends is in use: the compiled one where it was built, else Python's."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from selection import shingles
+from selection.boundaries import Find, find_in_python
 from selection.counts import Counts
 from selection.errors import BackendError
 from selection.markup import visible_text
@@ -25,15 +26,17 @@ class Backend:
     Attributes:
         name: ``native`` or ``python``.
         measure: counts three texts, as the extractors gave them.
+        find: finds the boundaries in the bytes of a batch.
     """
 
     name: str
     measure: Measure
+    find: Find
 
 
 def available() -> dict[str, Backend]:
     """The backends that work here, by name, the fastest first."""
-    found = [_native(), Backend("python", shingles.measure)]
+    found = [_native(), Backend("python", shingles.measure, find_in_python)]
     return {backend.name: backend for backend in found if backend}
 
 
@@ -58,6 +61,7 @@ def backend() -> Backend:
 
 def _native() -> Backend | None:
     try:
+        from selection import _boundaries
         from selection import _native as compiled
     except ImportError:
         return None
@@ -66,4 +70,4 @@ def _native() -> Backend | None:
     def measure(one: str, two: str, three: str) -> Counts:
         return Counts(*count(visible_text(one), visible_text(two), visible_text(three), keys))
 
-    return Backend("native", measure)
+    return Backend("native", measure, _boundaries.find)

@@ -7,23 +7,22 @@ import sys
 import time
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from selection.atomic import AtomicFile
-from selection.document import Article, Gap, Part
+from selection.decided import decided
 from selection.errors import OutputIsInputError, OutputNameError, WriteError
-from selection.pick import Decided, pick
+from selection.parts import Gap
 from selection.rules import Extractor, Rule
-from selection.scan import scan
 from selection.source import READ_SIZE, Source, fault_of_name, may_pass
 from selection.splice import splice
 
-SUFFIX = "_selected"
+if TYPE_CHECKING:
+    from selection.pool import Pool
 
-# A smaller file is done before a helper has begun.
-_WORTH_HELPERS = 1 << 20
+SUFFIX = "_selected"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,24 +108,40 @@ def select_file(
         TransferError: reading or writing failed, the input changed meanwhile, or a helper
             process ended.
     """
-    began = time.perf_counter()
     path = os.fspath(input)
     target = default_output(path) if output is None else os.fspath(output)
+    if jobs == 1:
+        return _select(path, target, progress, roots, read_size, None)
+    # What starts processes takes longer to import than a small batch takes to select.
+    from selection.pool import Pool
+
+    with Pool(jobs - 1) as pool:
+        return _select(path, target, progress, roots, read_size, pool)
+
+
+def _select(
+    path: str,
+    target: str,
+    progress: Callable[[Progress], object] | None,
+    roots: Sequence[str],
+    read_size: int,
+    pool: Pool | None,
+) -> Summary:
+    began = time.perf_counter()
     picks = Counter(dict.fromkeys(Extractor, 0))
     rules = Counter(dict.fromkeys(Rule, 0))
     skipped = 0
     with Source(path, roots) as source:
         check_target(target, source)
         with AtomicFile(target, roots) as file, source.unchanging():
-            parts = scan(source, path, read_size)
-            for part, its in _decided(parts, jobs if source.size >= _WORTH_HELPERS else 1, path):
+            for part, pick in decided(source, read_size, pool):
                 if isinstance(part, Gap):
                     file.write((part.raw,))
                     skipped += part.skipped
-                elif its:
-                    file.write(splice(part, its.extractor))
-                    picks[its.extractor] += 1
-                    rules[its.rule] += 1
+                elif pick:
+                    file.write(splice(part.raw, pick.extractor, pick.spans))
+                    picks[pick.extractor] += 1
+                    rules[pick.rule] += 1
                 if progress:
                     progress(Progress(part.end, source.size, picks.total(), dict(picks)))
     return Summary(
@@ -141,17 +156,6 @@ def select_file(
         python=".".join(map(str, sys.version_info[:3])),
         unicode=unicodedata.unidata_version,
     )
-
-
-def _decided(parts: Iterator[Part], jobs: int, path: str) -> Iterator[Decided]:
-    if jobs > 1:
-        # What starts processes takes longer to import than a small batch takes to select.
-        from selection.crew import decided
-
-        yield from decided(parts, jobs, path)
-        return
-    for part in parts:
-        yield part, pick(part) if isinstance(part, Article) else None
 
 
 def check_files(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from selection.document import Gap
+from selection.parts import Gap
 from selection.rules import Candidate, Decision, Extractor, Rule, State, select_article
 from selection.scan import scan
 from selection.source import Source

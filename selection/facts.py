@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
-from selection.document import Article
+from selection.parts import Article
 from selection.rules import TITLE_FIELD, Candidate, Decision, Extractor, select_article
 
 #: The pairs of extractors, in order of priority.

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator
 
-from selection.document import NotUtf8Error, Part, Pass
 from selection.errors import (
     DataError,
     EncodingError,
@@ -14,7 +12,9 @@ from selection.errors import (
     InvalidJsonError,
     NotANumberError,
 )
+from selection.parser import NotUtf8Error, RootParser
 from selection.source import READ_SIZE, Readable, line_and_column
+from selection.split import read_head
 
 _NOT_A_NUMBER = re.compile(rb"-?(?:NaN|Infinity)")
 
@@ -35,24 +35,24 @@ _RIGHT_IN_WORD = re.compile(
 )
 
 
-def located(error: DataError, source: Readable, path: str) -> DataError:
-    """The same error with its exact place.
+def located(source: Readable, path: str) -> DataError:
+    """Find the first error of a document, with its exact place.
+
+    The document is parsed twice more: in large pieces, to find the piece that is wrong, and then
+    that piece token by token.
 
     Args:
-        error: what a pass raised; the place is not before its ``byte``, less one.
-        source: the file.
+        source: the file, which is not a batch.
         path: its name.
 
     Raises:
-        InputChangedError: the error is not there any more.
+        InputChangedError: the file has no error any more.
     """
-    source.seek(0)
-    try:
-        for _ in _LocatingPass(source, max(0, (error.byte or 0) - 1)):
-            pass
-    except DataError as again:
-        error = again
-    else:
+    coarse = RootParser()
+    if _first_error(source, coarse) is None:
+        raise InputChangedError("the file changed while it was read", path=path)
+    error = _first_error(source, _LocatingParser(coarse.last_piece))
+    if error is None:
         raise InputChangedError("the file changed while it was read", path=path)
     if isinstance(error, NotUtf8Error):
         byte = _first_byte_not_utf8(source, error.byte or 0)
@@ -62,6 +62,19 @@ def located(error: DataError, source: Readable, path: str) -> DataError:
     error.path = path
     error.line, error.column = line_and_column(source, error.byte or 0)
     return error
+
+
+def _first_error(source: Readable, parser: RootParser) -> DataError | None:
+    source.seek(0)
+    try:
+        chunk = read_head(source)
+        while chunk:
+            parser.feed(chunk)
+            chunk = source.read(max(READ_SIZE, parser.open_string_size))
+        parser.close()
+    except DataError as error:
+        return error
+    return None
 
 
 def _first_byte_not_utf8(source: Readable, otherwise: int) -> int:
@@ -93,28 +106,29 @@ def _explained(error: InvalidJsonError, source: Readable) -> InvalidJsonError:
     return error
 
 
-class _LocatingPass(Pass):
-    """A careful pass that feeds token by token, so that an error has its exact place.
+class _LocatingParser(RootParser):
+    """Parses token by token, so that an error has its exact place.
 
-    A token that is wrong in itself is told by its first wrong byte; one that is in the wrong
-    place, or a value of the wrong kind, by its first byte. This pass gives no parts.
+    The place of a token that is wrong in itself is its first wrong byte; that of a token in the
+    wrong place, or of a value of the wrong kind, is its first byte.
 
     Args:
         begin: offset before which there is no error.
     """
 
-    def __init__(self, source: Readable, begin: int) -> None:
-        super().__init__(source, READ_SIZE, careful=True)
+    def __init__(self, begin: int) -> None:
+        super().__init__()
         self._begin = begin
-        self._open_string: int | None = None  # where the string begins that is not over yet
-        self._place: int | None = None
+        self._open_string: int | None = None  # where the string begins that is not closed yet
+        self._error_place: int | None = None
 
-    def _cut(self, raw: bytes, view: bytes) -> Iterator[Part]:
-        if self._offset + len(view) <= self._begin:
-            yield from super()._cut(raw, view)
+    def _pass_on(self, view: bytes) -> None:
+        if self.parsed + self._held_size + len(view) <= self._begin:
+            super()._pass_on(view)
         else:
+            self._flush()
             self._feed_tokens(view)
-        self._open_string = self._view.string_start
+        self._open_string = self._sanitizer.string_start
 
     def _feed_tokens(self, view: bytes) -> None:
         position = 0
@@ -125,34 +139,32 @@ class _LocatingPass(Pass):
         for match in _TOKEN.finditer(view, position):
             token = match[0]
             if match["string"]:
-                self._step(token, self._offset, _RIGHT_IN_STRING)
+                self._step(token, self.parsed, _RIGHT_IN_STRING)
             elif match["word"]:
-                # yajl knows the end of a number by what follows it.
+                # yajl finds the end of a number by what follows it.
                 right = None if _WORD.fullmatch(token) else _RIGHT_IN_WORD
-                self._step(token, self._offset, right, then=b" ")
+                self._step(token, self.parsed, right, then=b" ")
             else:
-                self._step(token, self._offset)
+                self._step(token, self.parsed)
 
     def _step(
         self, token: bytes, start: int, right: re.Pattern[bytes] | None = None, then: bytes = b""
     ) -> None:
-        """Feed a token, or the rest of one; ``right`` matches what is right of a wrong one."""
-        self._place = start
+        """Feed a token, or the rest of one; ``right`` matches the correct part of a wrong one."""
+        self._error_place = start
         match = right.match(token) if right and not self._root_closed else None
         if match and (match.end() < len(token) or then):
-            self._place = self._offset + match.end()
-        self._offset += len(token)
-        self._feed(token)
+            self._error_place = self.parsed + match.end()
+        self.parsed += len(token)
+        self._send(token)
         if then:
-            self._feed(then)
-        self._place = None
+            self._send(then)
+        self._error_place = None
 
-    def _end(self) -> None:
-        self._place = self._open_string if self._root_closed else None
-        super()._end()
+    def close(self) -> None:
+        super().feed(b"", is_complete=True)
+        self._error_place = self._open_string if self._root_closed else None
+        super().close()
 
-    def _error(self, kind: type[DataError], message: str) -> DataError:
-        error = super()._error(kind, message)
-        if self._place is not None:
-            error.byte = self._place
-        return error
+    def _place(self) -> int:
+        return self.parsed if self._error_place is None else self._error_place

@@ -18,11 +18,11 @@ from string import Template
 from typing import Any
 
 from selection.charts import draw, has_legend, is_diagonal
-from selection.document import Article
 from selection.explain import sentences
 from selection.facts import Facts
 from selection.marks import passages
 from selection.overview import Figure, Overview
+from selection.parts import Article
 from selection.rules import ERROR_FIELD, TEXT_FIELD, Decision, Extractor, Rule, State
 from selection.shelf import Shelf
 

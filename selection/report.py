@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from selection.atomic import AtomicFile
 from selection.batch import check_target
-from selection.document import Article, Gap
 from selection.facts import Facts, facts_of
 from selection.overview import Overview
 from selection.page import Batch, has_text, page, row_json, text_json
+from selection.parts import Article, Gap
 from selection.rules import Rule
 from selection.scan import scan
 from selection.shelf import Shelf

@@ -1,50 +1,48 @@
-"""Find the articles of a batch, streaming, whatever its numbers and wherever its faults."""
+"""Give the articles of a batch, parsed, as it streams."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from selection.document import Article, Gap, NumberUnreadableError, Part, Pass
+from selection.backend import backend
+from selection.boundaries import Find
 from selection.errors import DataError
 from selection.locate import located
+from selection.parser import parse_article
+from selection.parts import Article, Gap, Item
 from selection.source import READ_SIZE, Readable
+from selection.split import split
 
 
-def scan(source: Readable, path: str, read_size: int = READ_SIZE) -> Iterator[Part]:
-    """Cut a batch into gaps and articles; joined, their bytes are the file.
+def scan(
+    source: Readable, path: str, read_size: int = READ_SIZE, find: Find | None = None
+) -> Iterator[Gap | Article]:
+    """Cut a batch into gaps and parsed articles; joined, their bytes are the file.
 
     Args:
         source: the file, at its beginning.
         path: its name, for errors.
         read_size: how many bytes to read at once.
+        find: the search for boundaries; by default that of the backend in use.
 
     Raises:
         DataError: it is not a batch; with the exact place.
     """
-    done = skipped = 0
     try:
-        try:
-            for part in Pass(source, read_size):
-                yield part
-                done = part.end
-                skipped += part.skipped if isinstance(part, Gap) else 0
-        except NumberUnreadableError:
-            source.seek(0)
-            yield from _rest(Pass(source, read_size, careful=True), done, skipped)
-    except DataError as error:
-        raise located(error, source, path) from None
+        for part in split(source, find or backend().find, read_size):
+            yield part if isinstance(part, Gap) else _parsed(part)
+    except DataError:
+        raise located(source, path) from None
 
 
-def _rest(parts: Pass, done: int, skipped: int) -> Iterator[Part]:
-    """The parts without the bytes, and the skipped items, that have been given already."""
-    total = 0
-    for part in parts:
-        if isinstance(part, Article):
-            if part.start >= done:
-                yield part
-            continue
-        total += part.skipped
-        if part.end > done:
-            given = max(0, done - part.start)
-            yield Gap(part.start + given, part.raw[given:], total - skipped)
-            skipped = total
+def _parsed(item: Item) -> Article:
+    content = parse_article(item.raw)
+    return Article(
+        index=item.index,
+        start=item.start,
+        raw=item.raw,
+        id=content.id,
+        url=content.url,
+        fields=content.fields,
+        has_pick=content.has_pick,
+    )

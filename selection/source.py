@@ -30,7 +30,8 @@ _PASSING = {
     *(errno.ESTALE, errno.EINTR, errno.EAGAIN, errno.ETIMEDOUT),
 }
 
-_Identity = tuple[int, int, int, int]
+#: Device, inode, size and time of the last change of a file.
+Identity = tuple[int, int, int, int]
 
 
 class Readable(Protocol):
@@ -57,6 +58,7 @@ class Source:
         path: as given.
         found: what it was when it was opened.
         size: its bytes then.
+        identity: what must stay as it is while the file is read.
     """
 
     def __init__(self, path: str, roots: Sequence[str] = ()) -> None:
@@ -83,7 +85,7 @@ class Source:
             raise
         self.found = found
         self.size = found.st_size
-        self._identity = _identity(found)
+        self.identity = _identity(found)
 
     def read(self, size: int, /) -> bytes:
         """Up to ``size`` bytes; none at the end of the file."""
@@ -99,12 +101,25 @@ class Source:
         except OSError as error:
             raise self._read_error(error) from None
 
+    def read_at(self, offset: int, size: int) -> bytes:
+        """Read ``size`` bytes at an offset, or fewer at the end of the file."""
+        pieces: list[bytes] = []
+        try:
+            # The system reads 2 GB at once at the most.
+            while size > 0 and (piece := os.pread(self._file.fileno(), size, offset)):
+                pieces.append(piece)
+                offset += len(piece)
+                size -= len(piece)
+        except OSError as error:
+            raise self._read_error(error) from None
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
     def _read_error(self, error: OSError) -> ReadError:
         return ReadError(f"reading failed: {error.strerror}", path=self.path)
 
     def is_file(self, found: os.stat_result) -> bool:
         """Whether that is the same file, under whatever name."""
-        return (found.st_dev, found.st_ino) == self._identity[:2]
+        return (found.st_dev, found.st_ino) == self.identity[:2]
 
     @contextmanager
     def unchanging(self) -> Iterator[None]:
@@ -126,7 +141,7 @@ class Source:
             if may_pass(error):
                 raise self._read_error(error) from None
             now = set()
-        if now != {self._identity}:
+        if now != {self.identity}:
             raise InputChangedError(
                 "the file was changed, replaced or removed while it was read; run again",
                 path=self.path,
@@ -141,7 +156,10 @@ class Source:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        # What was read was right, whatever closing answers.
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; an error is ignored, because what was read is right all the same."""
         with suppress(OSError):
             self._file.close()
 
@@ -199,7 +217,7 @@ def is_inside(roots: Sequence[str], path: str, opened: os.stat_result) -> bool:
     return is_same and any(os.path.commonpath([folder, real]) == folder for folder in folders)
 
 
-def _identity(found: os.stat_result) -> _Identity:
+def _identity(found: os.stat_result) -> Identity:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from selection.document import MEMBER, Article
+from selection.parser import MEMBER
 from selection.rules import Extractor
 
 _WHITE_SPACE = b" \t\r\n"
@@ -18,23 +18,30 @@ _SCALAR = re.compile(_STRING + rb"|[^\s,}{\[]+", re.DOTALL)
 _OPENING, _CLOSING = (b"{", b"["), (b"}", b"]")
 
 
-def splice(article: Article, pick: Extractor) -> list[bytes]:
-    """The article's bytes with its pick, in pieces to be written one after the other.
+#: Start and end of bytes in an article.
+Span = tuple[int, int]
 
-    Every ``selected_extractor`` that it has gets the new value where it stands. Otherwise
-    the member is added behind the last one, in the article's own style.
+
+def splice(raw: bytes, pick: Extractor, spans: Sequence[Span]) -> list[bytes | memoryview]:
+    """Return an article's bytes with its pick, in pieces to be written one after the other.
+
+    Args:
+        raw: the article's bytes.
+        pick: the value of ``selected_extractor``.
+        spans: the values that it replaces, as :func:`pick_spans` finds them. Without any, the
+            member is added behind the last one, in the article's own style.
     """
     value = b'"%s"' % pick.encode()
-    raw = article.raw
-    if article.has_pick:
-        pieces = []
-        done = 0
-        for start, end in pick_spans(raw):
-            pieces += [raw[done:start], value]
-            done = end
-        return [*pieces, raw[done:]]
-    end = members_end(raw)
-    return [raw[:end], _member_start(raw) + value, raw[end:]]
+    view = memoryview(raw)
+    if not spans:
+        end = members_end(raw)
+        return [view[:end], _member_start(raw) + value, view[end:]]
+    pieces: list[bytes | memoryview] = []
+    done = 0
+    for start, end in spans:
+        pieces += [view[done:start], value]
+        done = end
+    return [*pieces, view[done:]]
 
 
 def members_end(raw: bytes) -> int:
@@ -54,7 +61,7 @@ def _member_start(raw: bytes) -> bytes:
     return b"," + (indent or colon.partition(b":")[2]) + key + colon
 
 
-def pick_spans(raw: bytes) -> Iterator[tuple[int, int]]:
+def pick_spans(raw: bytes) -> Iterator[Span]:
     """Start and end of the value of each ``selected_extractor`` of an article.
 
     Args:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from selection.document import MEMBER, Article, Gap, Part
 from selection.errors import DifferenceError
+from selection.parser import MEMBER
+from selection.parts import Article, Gap
 from selection.rules import Extractor, select_article
 from selection.scan import scan
 from selection.source import Source, line_and_column
@@ -90,8 +91,8 @@ def verify_files(
 
 
 def _aligned(
-    left: Iterator[Part], right: Iterator[Part]
-) -> Iterator[tuple[Part | None, Part | None]]:
+    left: Iterator[Gap | Article], right: Iterator[Gap | Article]
+) -> Iterator[tuple[Gap | Article | None, Gap | Article | None]]:
     """Pair the parts of two files; gaps are cut to equal length."""
     ours, theirs = next(left, None), next(right, None)
     while ours or theirs:

@@ -20,12 +20,12 @@ from hypothesis import strategies as st
 from test_cli import run
 
 from selection import select_article
-from selection.document import Article
 from selection.errors import InputForbiddenError, OutputForbiddenError, WriteError
 from selection.facts import Facts, facts_of
 from selection.marks import passages
 from selection.markup import visible_text
 from selection.overview import Overview
+from selection.parts import Article
 from selection.report import read_facts, write_report
 from selection.rules import Extractor, Rule
 from selection.scan import scan

@@ -11,8 +11,8 @@ from documents import Document
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from selection.document import Article, Gap, Part
 from selection.errors import DataError, InvalidJsonError
+from selection.parts import Article, Gap
 from selection.scan import scan
 
 ALL_AT_ONCE = 1 << 20
@@ -25,7 +25,7 @@ unhurried = settings(
 )
 
 
-def parts_of(data: bytes, read_size: int = ALL_AT_ONCE) -> list[Part]:
+def parts_of(data: bytes, read_size: int = ALL_AT_ONCE) -> list[Gap | Article]:
     return list(scan(io.BytesIO(data), "batch.json", read_size))
 
 

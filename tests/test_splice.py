@@ -12,20 +12,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_scan import unhurried
 
-from selection.document import Article
+from selection.parts import Article
 from selection.rules import Extractor, select_article
 from selection.scan import scan
-from selection.splice import splice
+from selection.splice import pick_spans, splice
 
 
 def selected(data: bytes, read_size: int = 1 << 20) -> bytes:
     """The whole batch with every pick in it."""
     return b"".join(
-        b"".join(splice(part, select_article(part.fields).extractor))
+        with_pick(part, select_article(part.fields).extractor)
         if isinstance(part, Article)
         else part.raw
         for part in scan(io.BytesIO(data), "batch.json", read_size)
     )
+
+
+def with_pick(article: Article, pick: Extractor) -> bytes:
+    spans = list(pick_spans(article.raw)) if article.has_pick else []
+    return b"".join(splice(article.raw, pick, spans))
 
 
 def spliced(article: bytes) -> bytes:
@@ -35,7 +40,7 @@ def spliced(article: bytes) -> bytes:
         for part in scan(io.BytesIO(b'{"articles": [' + article + b"]}"), "batch.json")
         if isinstance(part, Article)
     )
-    return b"".join(splice(found, Extractor.READABILITY))
+    return with_pick(found, Extractor.READABILITY)
 
 
 # ------------------------------------------------------------------- for any document

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import operator
 import os
 import signal
 import subprocess
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import batches
@@ -14,18 +16,18 @@ import pytest
 from test_cli import SELECTION, run
 
 from selection import Progress, select_file
-from selection.crew import decided
-from selection.document import Article, Gap
 from selection.errors import HelperError, InvalidJsonError, WriteError
-from selection.rules import Extractor, Rule
+from selection.parser import parse_article
+from selection.parts import Content
+from selection.pool import Pool, Work
+from selection.rules import Extractor
 
 MAKERS = [batches.picks_newspaper4k, batches.picks_readability, batches.picks_trafilatura]
-RULES = [Rule.TIE_PRIORITY, Rule.TIE_PRIORITY, Rule.SINGLE]
-# Enough for helpers to be started, and for all of them to get something.
+# Enough for workers to be started, and for all of them to get something.
 MANY = 10_000
 
 
-def helpers() -> list[int]:
+def workers() -> list[int]:
     """The process ids of this process's children."""
     return [
         int(child)
@@ -37,7 +39,7 @@ def helpers() -> list[int]:
 @pytest.fixture(scope="module")
 def batch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Picks in turn, and between them items that are no articles."""
-    path = tmp_path_factory.mktemp("crew") / "batch.json"
+    path = tmp_path_factory.mktemp("pool") / "batch.json"
     articles = [MAKERS[n % 3](id=n) if n % 7 else "no object" for n in range(MANY)]
     return batches.write(path, articles, before=[{}], after={"articles": [1]})
 
@@ -55,64 +57,95 @@ def test_the_output_is_that_of_one_process(batch: Path, tmp_path: Path, jobs: in
         if number % 7:
             assert article["id"] == number
             assert article["selected_extractor"] == list(Extractor)[number % 3]
-    assert helpers() == []
+    assert workers() == []
 
 
-def articles(number: int) -> Iterator[Article | Gap]:
-    for index in range(number):
-        fields = MAKERS[index % 3]()
-        yield Gap(index, b" ", 0)
-        yield Article(index, index, b"x" * 100_000, None, None, fields, False)
+def doubling(number: int, done_here: list[int]) -> Work[int]:
+    def here() -> int:
+        done_here.append(number)
+        return 2 * number
+
+    return Work(operator.mul, (2, number), here)
 
 
-def test_helpers_decide_and_articles_in_flight_are_bounded() -> None:
-    given = 0
+def test_results_come_in_order_and_the_work_in_flight_is_bounded() -> None:
+    begun = taken = 0
+    done_here: list[int] = []
 
-    def counted() -> Iterator[Article | Gap]:
-        nonlocal given
-        for part in articles(3_000):
+    def works() -> Iterator[tuple[int, Work[int]]]:
+        nonlocal begun
+        for number in range(20_000):
+            begun = number + 1
+            yield number, doubling(number, done_here)
+
+    with Pool(2) as pool:
+        for number, result in pool.ordered(works()):
+            assert (number, result()) == (taken, 2 * taken)
+            taken += 1
+            # Two tasks for each of two workers, as many again, and the one that begins.
+            assert begun - taken <= 8
+    assert taken == begun == 20_000
+    assert 0 < len(done_here) < 20_000  # both this process and the workers have worked
+    assert workers() == []
+
+
+def test_what_work_raises_is_raised_by_its_result_alone() -> None:
+    def works() -> Iterator[tuple[int, Work[Content]]]:
+        for number in range(5_000):
+            raw = b"]" if number % 100 == 7 else b"{}"
+            yield number, Work(parse_article, (raw,), partial(parse_article, raw))
+
+    with Pool(1) as pool:
+        for number, result in pool.ordered(works()):
+            if number % 100 == 7:
+                with pytest.raises(InvalidJsonError):
+                    result()
+            else:
+                assert result() == Content(None, None, {}, False)
+
+
+def test_work_that_was_not_begun_when_its_worker_died_is_done_all_the_same() -> None:
+    done_here: list[int] = []
+    with Pool(1) as pool:
+        given = 0
+        while len(done_here) == given:  # until the worker process has begun
             given += 1
-            yield part
-
-    taken = 0
-    for part, pick in decided(counted(), 3, "batch.json"):
-        if pick:
-            assert (pick.extractor, pick.rule) == (
-                list(Extractor)[part.index % 3],  # type: ignore[union-attr]
-                RULES[part.index % 3],  # type: ignore[union-attr]
-            )
-        taken += 1
-        # Nine chunks of three articles and as many gaps, and the one that is being filled.
-        assert given - taken <= 10 * 6
-    assert taken == given == 6_000
+            for _, result in pool.ordered([(0, doubling(1, done_here))]):
+                assert result() == 2
+        fatal: Work[int] = Work(signal.raise_signal, (signal.SIGKILL,), lambda: 0)  # type: ignore[arg-type]
+        works = [(1, fatal), *((n, doubling(n, done_here)) for n in (2, 3, 4))]
+        outcomes = [result for _, result in pool.ordered(works)]
+        with pytest.raises(HelperError, match="ended by signal 9 before its time"):
+            outcomes[0]()
+        assert [outcome() for outcome in outcomes[1:]] == [4, 6, 8]
 
 
-def test_a_fault_in_the_data_ends_the_helpers(tmp_path: Path, batch: Path) -> None:
+def test_a_fault_in_the_data_ends_the_workers(tmp_path: Path, batch: Path) -> None:
     path = tmp_path / "batch.json"
     path.write_bytes(batch.read_bytes()[:-10_000] + b"?")
     with pytest.raises(InvalidJsonError):
         select_file(path, jobs=3)
-    assert helpers() == []
+    assert workers() == []
     assert os.listdir(tmp_path) == ["batch.json"]
 
 
-def test_a_helper_that_is_killed_ends_the_run(tmp_path: Path, batch: Path) -> None:
+def test_a_worker_that_is_killed_ends_the_run(tmp_path: Path, batch: Path) -> None:
     target = tmp_path / "picked.json"
     target.write_text("old")
 
     def kill_one(progress: Progress) -> None:
-        for child in helpers()[:1]:
+        for child in workers()[:1]:
             os.kill(child, signal.SIGKILL)
 
     with pytest.raises(HelperError, match="ended by signal 9 before its time; run again") as caught:
         select_file(batch, target, kill_one, jobs=3)
     assert (caught.value.exit_code, caught.value.retryable) == (74, True)
     assert caught.value.path == str(batch)
-    assert helpers() == []
+    assert workers() == []
     assert (os.listdir(tmp_path), target.read_text()) == (["picked.json"], "old")
 
 
-def test_a_helper_that_cannot_be_started_ends_the_run(
+def test_a_worker_that_cannot_be_started_ends_the_run(
     tmp_path: Path, batch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.executable", "/nothing/python")
@@ -121,19 +154,19 @@ def test_a_helper_that_cannot_be_started_ends_the_run(
     assert os.listdir(tmp_path) == []
 
 
-def test_a_full_disk_ends_the_helpers(batch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_ends_the_workers(batch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(self: object, pieces: object) -> None:
         raise WriteError("writing failed: No space left on device")
 
     monkeypatch.setattr("selection.atomic.AtomicFile.write", full)
     with pytest.raises(WriteError):
         select_file(batch, jobs=3)
-    assert helpers() == []
+    assert workers() == []
     assert os.listdir(batch.parent) == [batch.name]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_a_command_that_is_stopped_leaves_no_helper(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_command_that_is_stopped_leaves_no_worker(tmp_path: Path, number: signal.Signals) -> None:
     # Its input ends never, so it is in the midst of it when the signal comes.
     path = batches.write_long(tmp_path / "long.json", 200)
     read, write = os.pipe()
@@ -150,7 +183,7 @@ def test_a_command_that_is_stopped_leaves_no_helper(tmp_path: Path, number: sign
     os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
     expected = -number if number == signal.SIGKILL else 128 + number
     assert process.wait(60) == expected
-    # The helpers have this pipe for standard error: it ends with the last of them.
+    # The workers have this pipe for standard error: it ends with the last of them.
     with open(read, "rb") as messages:
         assert b"Traceback" not in messages.read()
     if number != signal.SIGKILL:

@@ -1,0 +1,3 @@
+def find(
+    data: bytes | bytearray, start: int, stop: int, depth: int, string: int, /
+) -> tuple[list[int], int, int]: ...

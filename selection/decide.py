@@ -1,0 +1,39 @@
+"""Decide one article by its bytes: parse, normalise, compare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from selection.parser import parse_article
+from selection.rules import Extractor, Rule, select_article
+from selection.splice import Span, pick_spans
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """What is written and counted of an article's decision.
+
+    Attributes:
+        extractor: the extractor that was picked.
+        rule: the rule that picked it.
+        spans: start and end of the value of each ``selected_extractor`` that the article has.
+    """
+
+    extractor: Extractor
+    rule: Rule
+    spans: tuple[Span, ...] = ()
+
+
+def decide(raw: bytes) -> Pick:
+    """Pick one extractor for one article.
+
+    Args:
+        raw: its bytes, from ``{`` to ``}``.
+
+    Raises:
+        DataError: they are not one JSON object; without a place.
+    """
+    content = parse_article(raw)
+    decision = select_article(content.fields)
+    spans = tuple(pick_spans(raw)) if content.has_pick else ()
+    return Pick(decision.extractor, decision.rule, spans)
