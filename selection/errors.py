@@ -202,5 +202,9 @@ class HelperError(TransferError):
     """A helper process ended before its time: killed for its memory, say."""
 
 
+class OutOfMemoryError(TransferError):
+    """The process could not get the memory that the file needs."""
+
+
 class InputChangedError(TransferError):
     """Somebody wrote to, replaced or removed the input while it was read."""
