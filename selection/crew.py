@@ -14,7 +14,7 @@ from types import TracebackType
 
 from selection.document import Article, Part
 from selection.errors import HelperError
-from selection.helper import READY
+from selection.helper import OUT_OF_MEMORY, READY
 from selection.pick import Decided, Pick, pick
 from selection.rules import Extractor, Rule
 
@@ -128,6 +128,8 @@ class _Helper:
     def _error(self) -> HelperError:
         self._process.kill()
         code = self._process.wait()
+        if code == OUT_OF_MEMORY:
+            raise MemoryError
         how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
         return HelperError(
             f"a helper process ended {how} before its time; run again, and if it happens "

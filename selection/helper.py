@@ -16,6 +16,8 @@ from selection.rules import Extractor, Rule, select_article
 
 #: What is written when it can begin.
 READY = b"ready"
+#: Its exit code when an article needs more memory than it gets.
+OUT_OF_MEMORY = 74
 
 _EXTRACTOR_NUMBER = {extractor: number for number, extractor in enumerate(Extractor)}
 _RULE_NUMBER = {rule: number for number, rule in enumerate(Rule)}
@@ -41,3 +43,5 @@ def main() -> None:
             answers.send_bytes(answer(questions.recv_bytes()))
     except (EOFError, BrokenPipeError):
         return
+    except MemoryError:
+        sys.exit(OUT_OF_MEMORY)

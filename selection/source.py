@@ -140,7 +140,7 @@ class Source:
             self._file.close()
         if isinstance(error, MemoryError):
             raise OutOfMemoryError(
-                "out of memory; give the process more, or use fewer processes (jobs)",
+                "out of memory; free some or raise the limit, or use one process (jobs)",
                 path=self.path,
             ) from None
 
