@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
 from types import TracebackType
 
-from selection import temporary
 from selection.errors import WriteError
 from selection.source import Source
 from selection.target import Target, open_target, refusal
+from selection.temporary import Temporary, sweep
 from selection.transient import is_transient
 
 _BUFFER = 1 << 20
@@ -41,28 +41,29 @@ class AtomicFile:
         self.path = path
         self._source = source
         self._roots = roots
-        self._in_place = False
 
     def __enter__(self) -> AtomicFile:
         # All is made here, not before: a signal between making it and entering would leave it.
-        with ExitStack() as stack:
-            self._target = stack.enter_context(open_target(self.path, self._source, self._roots))
-            try:
-                descriptor, self._temporary = temporary.create(
-                    self._target.folder, self._target.name
-                )
-            except OSError as error:
+        self._opened = ExitStack()
+        try:
+            self._target = self._opened.enter_context(
+                open_target(self.path, self._source, self._roots)
+            )
+            self._new = Temporary(self._target.folder, self._target.name, _BUFFER)
+            self._opened.callback(self._new.remove)
+            self._new.create()
+            sweep(self._target.folder, self._new.file.fileno(), self._source)
+        except BaseException as error:
+            self._opened.close()
+            if isinstance(error, OSError):
                 raise refusal(error, self.path) from None
-            self._file = os.fdopen(descriptor, "wb", buffering=_BUFFER)
-            stack.callback(self._discard_what_is_left)
-            temporary.sweep(self._target.folder, descriptor, self._source)
-            self._opened = stack.pop_all()
+            raise
         return self
 
     def write(self, pieces: Iterable[bytes]) -> None:
         """Append the pieces, in order."""
         try:
-            self._file.writelines(pieces)
+            self._new.file.writelines(pieces)
         except OSError as error:
             raise self._write_error(error) from None
 
@@ -80,27 +81,16 @@ class AtomicFile:
                     raise self._write_error(failure) from None
 
     def _commit(self, target: Target) -> None:
-        self._file.flush()
-        descriptor = self._file.fileno()
+        self._new.file.flush()
+        descriptor = self._new.file.fileno()
         # What is there may have changed since the beginning: it may be the input by now.
         _set_mode(descriptor, self._source.found, target.existing(self._source))
         os.fsync(descriptor)
-        now = os.stat(self._temporary, dir_fd=target.folder, follow_symlinks=False)
-        if not os.path.samestat(now, os.fstat(descriptor)):
+        if not self._new.rename(target.name):
             raise WriteError(
                 "another program replaced the temporary file; run again", path=self.path
             )
-        os.replace(self._temporary, target.name, src_dir_fd=target.folder, dst_dir_fd=target.folder)
-        self._in_place = True
         _sync_folder(target.folder)
-
-    def _discard_what_is_left(self) -> None:
-        if not self._in_place:
-            with suppress(OSError):
-                os.unlink(self._temporary, dir_fd=self._target.folder)
-        # Closing tries to write what is still in the buffer, which may fail again.
-        with suppress(OSError):
-            self._file.close()
 
     def _write_error(self, error: OSError) -> WriteError:
         return WriteError(f"writing failed: {error.strerror}", path=self.path)

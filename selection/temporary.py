@@ -26,6 +26,7 @@ import stat
 import time
 import zlib
 from contextlib import suppress
+from typing import BinaryIO
 
 from selection.source import Source, close
 
@@ -37,7 +38,6 @@ _NAME = re.compile(
 _ATTEMPTS = 16
 _DAY = 86_400
 
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 # A pipe that has such a name must not block; some file systems lock only what can be written.
 _FOUND = os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -46,55 +46,89 @@ _next_sweep: dict[tuple[int, int], float] = {}
 _SHARE_OF_TIME = 0.01
 
 
-def create(folder: int, target: str) -> tuple[int, str]:
-    """Create and lock a temporary file that only its owner can open.
+class Temporary:
+    """A file beside its target that only its owner can open, locked while it is written.
 
     Args:
         folder: a descriptor of the target's folder.
         target: the target's name in there.
+        buffer: how many bytes are collected before they are written.
 
-    Returns:
-        A descriptor for writing and the file's name.
-
-    Raises:
-        OSError: it cannot be made there.
+    Attributes:
+        name: the file's name in the folder.
+        file: the file, open for writing.
     """
-    for _ in range(_ATTEMPTS):
-        # Another run may remove the file, or look at it, before it is locked.
-        with suppress(BlockingIOError, FileNotFoundError):
-            return _create(folder, target)
-    raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
+    file: BinaryIO
 
-def _create(folder: int, target: str) -> tuple[int, str]:
-    # Not cut within a character.
-    short = os.fsdecode(os.fsencode(target)[:_LONGEST_NAME].decode("utf-8", "ignore").encode())
-    token = secrets.token_hex(8)
-    first = name = f".{short}.{_machine()}-0-{token}.tmp"
-    descriptor: int | None = None
-    try:
-        descriptor = os.open(first, _NEW, 0o600, dir_fd=folder)
-        _lock(descriptor)
-        name = f".{short}.{_machine()}-{os.fstat(descriptor).st_ino:x}-{token}.tmp"
-        os.rename(first, name, src_dir_fd=folder, dst_dir_fd=folder)
-    except BaseException:
-        for made in (first, name):
+    def __init__(self, folder: int, target: str, buffer: int) -> None:
+        self._folder = folder
+        # Not cut within a character.
+        short = os.fsencode(target)[:_LONGEST_NAME].decode("utf-8", "ignore").encode()
+        self._prefix = f".{os.fsdecode(short)}.{_machine()}"
+        self._buffer = buffer
+        self._first = self.name = ""
+
+    def create(self) -> None:
+        """Create the file. After this has begun, :meth:`remove` removes what there is of it.
+
+        Raises:
+            OSError: it cannot be made there.
+        """
+        for _ in range(_ATTEMPTS):
+            if self._create():
+                return
+            self.remove()
+        raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    def _create(self) -> bool:
+        """Whether the file is there: another run may remove it before it is locked."""
+        # Each name is noted before the file gets it, since a signal can end the run between.
+        token = secrets.token_hex(8)
+        self._first = self.name = f"{self._prefix}-0-{token}.tmp"
+        self.file = open(  # noqa: SIM115, kept open
+            self._first, "xb", buffering=self._buffer, opener=self._open
+        )
+        if not _lock(self.file.fileno()):
+            return False
+        self.name = f"{self._prefix}-{os.fstat(self.file.fileno()).st_ino:x}-{token}.tmp"
+        try:
+            os.rename(self._first, self.name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def _open(self, name: str, flags: int) -> int:
+        return os.open(name, flags | os.O_NOFOLLOW, 0o600, dir_fd=self._folder)
+
+    def rename(self, target: str) -> bool:
+        """Give the file its final name; False if it is not the one under its own name."""
+        now = _look(self._folder, self.name)
+        if not os.path.samestat(now, os.fstat(self.file.fileno())):
+            return False
+        os.replace(self.name, target, src_dir_fd=self._folder, dst_dir_fd=self._folder)
+        return True
+
+    def remove(self) -> None:
+        """Remove the file under its temporary names, if it still has one, and close it."""
+        for name in {self._first, self.name}:
             with suppress(OSError):
-                os.unlink(made, dir_fd=folder)
-        if descriptor is not None:
-            close(descriptor)
-        raise
-    return descriptor, name
+                os.unlink(name, dir_fd=self._folder)
+        # It may not be open yet; closing writes what is still in the buffer, and can fail.
+        with suppress(AttributeError, OSError):
+            self.file.close()
 
 
-def _lock(descriptor: int) -> None:
-    """Lock a new file without waiting; a file system without locks has none."""
+def _lock(descriptor: int) -> bool:
+    """Lock a new file without waiting; False if another run holds the lock."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise
+        return False
     except OSError:
-        return
+        # A file system without locks, on which nothing is removed either.
+        return True
+    return True
 
 
 def _machine() -> str:
