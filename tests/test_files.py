@@ -506,6 +506,24 @@ def test_a_reader_that_is_gone_ends_it_with_141(place: Path, arguments: tuple[st
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("name", ["watch", "doctor"])
+def test_a_reader_of_the_queue_that_is_gone_ends_it_with_141(workers: Workers, name: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "worker", name],
+            env=workers.environment,
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+        )
+    finally:
+        os.close(writer)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_file_that_needs_more_memory_than_there_is_does_not_stop_the_others(
     tmp_path: Path, jobs: int
