@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import NoReturn
 
-from faults import fuzz, kill, places, soak, together
+from faults import file_attacks, fuzz, kill, places, soak, together
 from faults.table import Table
 
 KINDS: dict[str, Callable[[Table, bool, int], None]] = {
@@ -20,6 +20,7 @@ KINDS: dict[str, Callable[[Table, bool, int], None]] = {
     "queue": soak.run,
     "together": together.run,
     "place": places.run,
+    "files": file_attacks.run,
 }
 
 

@@ -5,9 +5,13 @@
 'river_plate_extracted_selected.json'
 """
 
-from selection.batch import Progress, Summary, select_file
-from selection.errors import SelectionError
-from selection.rules import Candidate, Decision, Extractor, Rule, State, select_article
+from __future__ import annotations
+
+TYPE_CHECKING = False  # as typing has it, whose import takes some milliseconds
+if TYPE_CHECKING:
+    from selection.batch import Progress, Summary, select_file
+    from selection.errors import SelectionError
+    from selection.rules import Candidate, Decision, Extractor, Rule, State, select_article
 
 __all__ = [
     "Candidate",
@@ -21,3 +25,22 @@ __all__ = [
     "select_article",
     "select_file",
 ]
+
+if not TYPE_CHECKING:
+    # Imported when first used (PEP 562): a command installs its signal handlers before.
+    _MODULES = {
+        **dict.fromkeys(("Progress", "Summary", "select_file"), "batch"),
+        "SelectionError": "errors",
+        **dict.fromkeys(("Candidate", "Decision", "Extractor", "Rule", "State"), "rules"),
+        "select_article": "rules",
+    }
+
+    def __getattr__(name):
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+
+    def __dir__():
+        return sorted({*globals(), *__all__})

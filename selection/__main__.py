@@ -1,5 +1,5 @@
 """``python -m selection``."""
 
-from selection.cli import main
+from selection.entry import main
 
 main()

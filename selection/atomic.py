@@ -1,98 +1,69 @@
-"""The output file: the whole of it or nothing (FR-016, PRD NFR-005)."""
+"""The output file: complete under its name, or not there at all."""
 
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import stat
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
-from itertools import count
+from contextlib import ExitStack, suppress
 from types import TracebackType
-from typing import BinaryIO
 
-from selection.errors import (
-    OutputError,
-    OutputFolderMissingError,
-    OutputForbiddenError,
-    WriteError,
-)
-from selection.source import close, is_inside, may_pass
+from selection.errors import WriteError
+from selection.source import Source
+from selection.target import Target, open_target, refusal
+from selection.temporary import Temporary, sweep
+from selection.transient import is_transient
 
 _BUFFER = 1 << 20
-_LONGEST_NAME = 200
-_SWEPT_SLOTS = 8
-
-_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 class AtomicFile:
     """A new file that takes its name only when it is complete and on disk.
 
-    Used as a context manager: a clean end puts the file into place, any exception
-    (a signal's or a timeout's, too) removes what was written and leaves the target as it
-    was. The bytes go to a temporary file beside the target, ``.NAME.0.tmp`` (another number
-    if somebody is writing the same target), which is locked as long as its writer lives.
-    One without a live writer is removed by the next run for that target.
-
-    All names are looked up in the target's folder as it was opened, so that swapping a link
-    on the way to it afterwards changes nothing.
+    Used as a context manager: a clean end puts the file into place; any exception, also one
+    that a signal or a timeout raises, removes what was written and leaves the target as it
+    was. The bytes go to a temporary file beside the target, which only its owner can open
+    (see :mod:`selection.temporary`). An existing output keeps its mode; a new one gets the
+    permissions of the input within the umask, as with ``cp``.
 
     Args:
         path: the target. Through a symbolic link the file that it names is replaced.
+        source: the input, which is never replaced.
         roots: folders of which one must hold the target, links resolved; none: any place.
 
     Raises:
-        OutputError: the file cannot be made there.
+        OutputError: the file cannot be made there, or it is the input.
         WriteError: writing it failed.
     """
 
-    def __init__(self, path: str, roots: Sequence[str] = ()) -> None:
+    def __init__(self, path: str, source: Source, roots: Sequence[str] = ()) -> None:
         self.path = path
+        self._source = source
         self._roots = roots
-        self._in_place = False
 
     def __enter__(self) -> AtomicFile:
         # All is made here, not before: a signal between making it and entering would leave it.
-        folder, self._name = os.path.split(os.path.realpath(self.path))
+        self._opened = ExitStack()
         try:
-            self._folder = os.open(folder, _FOLDER_FLAGS)
-        except OSError as error:
-            raise self._output_error(error) from None
-        try:
-            if not is_inside(self._roots, folder, os.fstat(self._folder)):
-                raise OutputForbiddenError(
-                    "the output is outside the allowed folders", path=self.path
-                )
-            self._require_regular_or_absent()
-            self._file, self._temporary = _create_temporary(self._folder, self._name)
+            self._target = self._opened.enter_context(
+                open_target(self.path, self._source, self._roots)
+            )
+            self._new = Temporary(self._target.folder, self._target.name, _BUFFER)
+            self._opened.callback(self._new.remove)
+            self._new.create()
+            sweep(self._target.folder, self._new.file.fileno(), self._source)
         except BaseException as error:
-            close(self._folder)
+            self._opened.close()
             if isinstance(error, OSError):
-                raise self._output_error(error) from None
+                raise refusal(error, self.path) from None
             raise
         return self
-
-    def _require_regular_or_absent(self) -> None:
-        try:
-            found = os.stat(self._name, dir_fd=self._folder)
-        except FileNotFoundError:
-            return
-        if not stat.S_ISREG(found.st_mode):
-            raise OutputError("the output exists and is no regular file", path=self.path)
-
-    def _output_error(self, error: OSError) -> OutputError | WriteError:
-        if may_pass(error):
-            return self._write_error(error)
-        if isinstance(error, FileNotFoundError):
-            return OutputFolderMissingError("there is no such folder", path=self.path)
-        return OutputError(f"cannot be made: {error.strerror}", path=self.path)
 
     def write(self, pieces: Iterable[bytes | memoryview]) -> None:
         """Append the pieces, in order."""
         try:
-            self._file.writelines(pieces)
+            self._new.file.writelines(pieces)
         except OSError as error:
             raise self._write_error(error) from None
 
@@ -102,98 +73,60 @@ class AtomicFile:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        try:
+        with self._opened:
             if kind is None:
-                self._commit()
-        except OSError as failure:
-            raise self._write_error(failure) from None
-        finally:
-            self._discard_what_is_left()
+                try:
+                    self._commit(self._target)
+                except OSError as failure:
+                    raise self._write_error(failure) from None
 
-    def _commit(self) -> None:
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        os.replace(self._temporary, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
-        self._in_place = True
-        _sync_folder(self._folder)
-
-    def _discard_what_is_left(self) -> None:
-        if not self._in_place:
-            with suppress(OSError):
-                os.unlink(self._temporary, dir_fd=self._folder)
-        # Closing tries to write what is still in the buffer, which may fail again.
-        with suppress(OSError):
-            self._file.close()
-        close(self._folder)
+    def _commit(self, target: Target) -> None:
+        self._new.file.flush()
+        descriptor = self._new.file.fileno()
+        # What is there may have changed since the beginning: it may be the input by now.
+        _set_mode(descriptor, self._source.found, target.existing(self._source))
+        os.fsync(descriptor)
+        if not self._new.rename(target.name):
+            raise WriteError(
+                "another program replaced the temporary file; run again", path=self.path
+            )
+        _sync_folder(target.folder)
 
     def _write_error(self, error: OSError) -> WriteError:
         return WriteError(f"writing failed: {error.strerror}", path=self.path)
 
 
-def _create_temporary(folder: int, name: str) -> tuple[BinaryIO, str]:
-    # A name may have 255 bytes; two long names that share these slots do not disturb
-    # each other, because only a dead writer's file is removed.
-    short = os.fsdecode(os.fsencode(name)[:_LONGEST_NAME].decode("utf-8", "ignore").encode())
-    for slot in range(_SWEPT_SLOTS):
-        _remove_if_abandoned(folder, f".{short}.{slot}.tmp")
-    for slot in count():
-        temporary = f".{short}.{slot}.tmp"
-        try:
-            file = _create_locked(folder, temporary)
-        except FileExistsError:
-            continue
-        except BaseException:
-            # It may be there, and then it is nobody's.
-            _remove_if_abandoned(folder, temporary)
+def _set_mode(descriptor: int, input: os.stat_result, output: os.stat_result | None) -> None:
+    """Give the new file the mode that it has to have under its name."""
+    if output is None:
+        mode = stat.S_IMODE(input.st_mode) & 0o777 & ~_umask()
+    else:
+        mode = stat.S_IMODE(output.st_mode) & 0o777
+        if not _keep_owner(descriptor, output):
+            # The bits of one group do not become those of another, which others may be in.
+            mode &= ~0o070 | (mode & 0o007) << 3
+    try:
+        os.fchmod(descriptor, mode)
+    except OSError as error:
+        # Some file systems have one mode for all files.
+        if is_transient(error):
             raise
-        if file is not None:
-            return file, temporary
-    raise AssertionError("unreachable")
 
 
-def _create_locked(folder: int, temporary: str) -> BinaryIO | None:
-    """The new file, locked; None if another run has swept it before it was locked."""
-
-    def create(name: str, flags: int) -> int:
-        # The mode of an ordinary new file: the umask and the folder decide.
-        return os.open(name, flags, 0o666, dir_fd=folder)
-
-    # Given an opener, `open` closes what it opened whatever fails after that.
-    file = open(temporary, "xb", buffering=_BUFFER, opener=create)  # noqa: SIM115, kept open
-    try:
-        # Before it is locked, another run may take it for a dead writer's; then it holds the
-        # lock for a moment, and the file has no name afterwards.
-        _lock(file.fileno(), fcntl.LOCK_EX)
-        if os.fstat(file.fileno()).st_nlink:
-            return file
-    except BaseException:
-        file.close()
-        raise
-    file.close()
-    return None
+def _keep_owner(descriptor: int, output: os.stat_result) -> bool:
+    """Give the new file owner and group of the old one; whether it has the group."""
+    for owner in (output.st_uid, -1):
+        with suppress(OSError):
+            os.fchown(descriptor, owner, output.st_gid)
+            return True
+    return os.fstat(descriptor).st_gid == output.st_gid
 
 
-def _lock(descriptor: int, how: int) -> bool:
-    """Whether the lock was to be had; a file system without locks gives none."""
-    try:
-        fcntl.flock(descriptor, how)
-    except OSError:
-        return False
-    return True
-
-
-def _remove_if_abandoned(folder: int, temporary: str) -> None:
-    with suppress(OSError):
-        descriptor = os.open(temporary, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
-        try:
-            # With the lock nobody else removes or renames it, so that the name and the
-            # open file stay one.
-            if _lock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB) and os.path.samestat(
-                os.fstat(descriptor), os.stat(temporary, dir_fd=folder, follow_symlinks=False)
-            ):
-                os.unlink(temporary, dir_fd=folder)
-        finally:
-            close(descriptor)
+def _umask() -> int:
+    # It can only be read by setting it; other threads' files are private for that moment.
+    umask = os.umask(0o077)
+    os.umask(umask)
+    return umask
 
 
 def _sync_folder(folder: int) -> None:

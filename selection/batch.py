@@ -8,16 +8,18 @@ import time
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from selection.atomic import AtomicFile
 from selection.decided import decided
-from selection.errors import OutputIsInputError, OutputNameError, WriteError
+from selection.errors import OutputFolderMissingError
 from selection.parts import Gap
 from selection.rules import Extractor, Rule
-from selection.source import READ_SIZE, Source, fault_of_name, may_pass
+from selection.source import READ_SIZE, Source
 from selection.splice import splice
+from selection.target import open_target
 
 if TYPE_CHECKING:
     from selection.pool import Pool
@@ -131,19 +133,21 @@ def _select(
     picks = Counter(dict.fromkeys(Extractor, 0))
     rules = Counter(dict.fromkeys(Rule, 0))
     skipped = 0
-    with Source(path, roots) as source:
-        check_target(target, source)
-        with AtomicFile(target, roots) as file, source.unchanging():
-            for part, pick in decided(source, read_size, pool):
-                if isinstance(part, Gap):
-                    file.write((part.raw,))
-                    skipped += part.skipped
-                elif pick:
-                    file.write(splice(part.raw, pick.extractor, pick.spans))
-                    picks[pick.extractor] += 1
-                    rules[pick.rule] += 1
-                if progress:
-                    progress(Progress(part.end, source.size, picks.total(), dict(picks)))
+    with (
+        Source(path, roots) as source,
+        AtomicFile(target, source, roots) as file,
+        source.unchanging(),
+    ):
+        for part, pick in decided(source, read_size, pool):
+            if isinstance(part, Gap):
+                file.write((part.raw,))
+                skipped += part.skipped
+            elif pick:
+                file.write(splice(part.raw, pick.extractor, pick.spans))
+                picks[pick.extractor] += 1
+                rules[pick.rule] += 1
+            if progress:
+                progress(Progress(part.end, source.size, picks.total(), dict(picks)))
     return Summary(
         input=path,
         output=target,
@@ -163,6 +167,8 @@ def check_files(
 ) -> tuple[os.stat_result, str]:
     """Check, without reading it, that a batch can be opened and has an output of its own.
 
+    A folder for the output may be missing: the workers can have it, or it appears later.
+
     Args:
         path, output, roots: as for :func:`select_file`.
 
@@ -170,32 +176,10 @@ def check_files(
         What the file is now, and where its output would go.
 
     Raises:
-        InputError, OutputIsInputError: as :func:`select_file`.
+        InputError, OutputError, TransferError: as :func:`select_file`.
     """
     target = default_output(path) if output is None else output
     with Source(path, roots) as source:
-        check_target(target, source)
+        with suppress(OutputFolderMissingError), open_target(target, source, roots):
+            pass
         return source.found, target
-
-
-def check_target(target: str, source: Source) -> None:
-    """Check the name of an output and that it is not the input.
-
-    Raises:
-        OutputNameError: it is not UTF-8.
-        OutputIsInputError: it names the input, perhaps through a link.
-        WriteError: it cannot be looked at now.
-    """
-    if fault := fault_of_name(target):
-        raise OutputNameError(fault)
-    try:
-        found = os.stat(target)
-    except OSError as error:
-        # Not to know whether it is the input is no leave to replace it.
-        if may_pass(error):
-            raise WriteError(f"cannot be looked at: {error.strerror}", path=target) from None
-        return
-    if source.is_file(found):
-        raise OutputIsInputError(
-            "the output is the input, by this name or through a link; name another", path=target
-        )

@@ -15,6 +15,7 @@ import click
 from selection import command, log
 from selection.backend import backend
 from selection.batch import Progress, Summary, default_output, select_file
+from selection.cores import usable_cores
 from selection.errors import InputMissingError, OutputError, SelectionError
 from selection.explain import explain_file
 from selection.verify import verify_files
@@ -115,7 +116,7 @@ def run(
     code = 0
     for path, target in zip(files, targets):
         try:
-            summary = _select(path, target, output_dir, jobs or len(os.sched_getaffinity(0)))
+            summary = _select(path, target, output_dir, jobs or usable_cores())
         except SelectionError as error:
             code = code or error.exit_code
             log.log_error(error)

@@ -10,7 +10,8 @@ from typing import NoReturn
 
 import click
 
-from selection.errors import SelectionError
+from selection.entry import end_at_once, handle
+from selection.errors import OutOfMemoryError, SelectionError
 from selection.log import log, log_error
 
 USAGE = 2
@@ -26,36 +27,48 @@ def run(command: click.Command) -> NoReturn:
     A signal to stop ends in an exception, so that whatever is open is cleaned up; a reader
     of standard output that went away and Ctrl-C end without a word.
     """
+    handle(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _stop)
+        handle(number, _stop)
     _open_streams()
+    try:
+        code = _run(command)
+    except (KeyboardInterrupt, click.Abort):
+        code = INTERRUPTED
+    end_at_once()
+    _close_streams()
+    sys.exit(code)
+
+
+def _run(command: click.Command) -> int:
+    """Run the command; its exit code."""
     try:
         os.getcwd()
     except FileNotFoundError:
         log("error: the working directory is gone; change to another")
-        sys.exit(NO_INPUT)
+        return NO_INPUT
     try:
         # Command.main would end with its own code for a broken pipe.
         with command.make_context(command.name, sys.argv[1:]) as context:
-            code = command.invoke(context)
+            code: int | None = command.invoke(context)
         sys.stdout.flush()
     except click.exceptions.Exit as end:
-        code = end.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        code = INTERRUPTED
+        return end.exit_code
     except BrokenPipeError:
-        code = BROKEN_PIPE
+        return BROKEN_PIPE
     except click.ClickException as error:
         error.show()
-        code = USAGE
+        return USAGE
     except SelectionError as error:
         log_error(error)
-        code = error.exit_code
+        return error.exit_code
+    except MemoryError:
+        log("error: out of memory")
+        return OutOfMemoryError.exit_code
     except OSError as error:
         log(f"error: {error.filename or 'standard output'}: {error.strerror}")
-        code = CANNOT_WRITE
-    _close_streams()
-    sys.exit(code or 0)
+        return CANNOT_WRITE
+    return code or 0
 
 
 def _close_streams() -> None:

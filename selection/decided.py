@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from selection.backend import backend
 from selection.decide import Pick, decide
-from selection.errors import DataError, HelperError
+from selection.errors import DataError, HelperError, OutOfMemoryError
 from selection.locate import located
 from selection.parts import Gap, Item
 from selection.source import Source
@@ -46,6 +46,6 @@ def decided(source: Source, read_size: int, pool: Pool | None) -> Iterator[Decid
             yield from decided_by(pool, parts, source)
     except DataError:
         raise located(source, source.path) from None
-    except HelperError as error:
+    except (HelperError, OutOfMemoryError) as error:
         error.path = source.path
         raise

@@ -199,7 +199,15 @@ class WriteError(TransferError):
 
 
 class HelperError(TransferError):
-    """A helper process ended before its time: killed for its memory, say."""
+    """A worker process of the pool ended early, for example because it was killed."""
+
+
+#: The message of an :class:`OutOfMemoryError`.
+OUT_OF_MEMORY = "out of memory; free some or raise the limit, or use one process (jobs)"
+
+
+class OutOfMemoryError(TransferError):
+    """The process could not get the memory that the file needs."""
 
 
 class InputChangedError(TransferError):

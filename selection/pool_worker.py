@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 from types import FrameType
 from typing import NoReturn
 
-from selection.errors import SelectionError
+from selection.errors import OUT_OF_MEMORY, OutOfMemoryError, SelectionError
 
 #: What is written when it can begin.
 READY = b"ready"
@@ -41,6 +41,8 @@ def _result_of(request: bytes) -> bytes:
         result = True, function(*args)
     except SelectionError as error:
         result = False, error
+    except MemoryError:
+        result = False, OutOfMemoryError(OUT_OF_MEMORY)
     return pickle.dumps(result, pickle.HIGHEST_PROTOCOL)
 
 

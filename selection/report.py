@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from selection.atomic import AtomicFile
-from selection.batch import check_target
 from selection.facts import Facts, facts_of
 from selection.overview import Overview
 from selection.page import Batch, has_text, page, row_json, text_json
@@ -94,29 +93,27 @@ def write_report(
     target = default_report(path) if output is None else output
     overview = Overview()
     size = 0
-    with Source(path, roots) as source:
-        check_target(target, source)
-        with (
-            AtomicFile(target, roots) as file,
-            Shelf(ROW_LIMIT) as rows,
-            Shelf(text_limit) as texts,
-        ):
-            with source.unchanging():
-                for facts, article in _articles(source, progress):
-                    overview.add(facts)
-                    rank = _rank(facts)
-                    if rows.wants(rank, facts.index):
-                        rows.put(rank, facts.index, row_json(facts, article))
-                    if has_text(article) and texts.wants(rank, facts.index):
-                        texts.put(rank, facts.index, text_json(article, facts.decision))
-            # Not as the locale reads it: the bytes are UTF-8, Source has seen to that.
-            name = os.fsencode(os.path.basename(path)).decode()
-            batch = Batch(name, source.size, text_limit)
-            for piece in page(batch, overview, rows, texts):
-                file.write((piece,))
-                size += len(piece)
-            report = Report(path, target, overview.articles, len(rows), len(texts), size)
-    return report
+    with (
+        Source(path, roots) as source,
+        AtomicFile(target, source, roots) as file,
+        Shelf(ROW_LIMIT) as rows,
+        Shelf(text_limit) as texts,
+    ):
+        with source.unchanging():
+            for facts, article in _articles(source, progress):
+                overview.add(facts)
+                rank = _rank(facts)
+                if rows.wants(rank, facts.index):
+                    rows.put(rank, facts.index, row_json(facts, article))
+                if has_text(article) and texts.wants(rank, facts.index):
+                    texts.put(rank, facts.index, text_json(article, facts.decision))
+        # Not as the locale reads it: the bytes are UTF-8, Source has seen to that.
+        name = os.fsencode(os.path.basename(path)).decode()
+        batch = Batch(name, source.size, text_limit)
+        for piece in page(batch, overview, rows, texts):
+            file.write((piece,))
+            size += len(piece)
+        return Report(path, target, overview.articles, len(rows), len(texts), size)
 
 
 def _articles(source: Source, progress: Progress | None) -> Iterator[tuple[Facts, Article]]:

@@ -138,6 +138,12 @@ def _heading(explanation: Explanation) -> str:
     return f"Article {explanation.index}{name}"
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        # rich would exit with 1; the commands have an exit code for it.
+        raise BrokenPipeError
+
+
 def console(longest_path: int = 0) -> Console:
     """A terminal of its own width; a file or a pipe is so wide that nothing is folded."""
-    return Console(width=None if sys.stdout.isatty() else 200 + longest_path, highlight=False)
+    return _Console(width=None if sys.stdout.isatty() else 200 + longest_path, highlight=False)

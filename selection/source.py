@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 from collections.abc import Iterator, Sequence
@@ -11,6 +10,7 @@ from types import TracebackType
 from typing import Protocol
 
 from selection.errors import (
+    OUT_OF_MEMORY,
     DataError,
     InputChangedError,
     InputDeniedError,
@@ -19,16 +19,12 @@ from selection.errors import (
     InputMissingError,
     InputNameError,
     InputNotFileError,
+    OutOfMemoryError,
     ReadError,
 )
+from selection.transient import is_transient
 
 READ_SIZE = 1 << 18
-
-# What keeps a call from succeeding now and may not later.
-_PASSING = {
-    *(errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM),
-    *(errno.ESTALE, errno.EINTR, errno.EAGAIN, errno.ETIMEDOUT),
-}
 
 #: Device, inode, size and time of the last change of a file.
 Identity = tuple[int, int, int, int]
@@ -50,8 +46,8 @@ class Source:
         roots: folders of which one must hold the file, links resolved; none: any place.
 
     Raises:
-        InputError: it is missing, may not be read, is no regular file, is outside the roots
-            or has a name that is not UTF-8.
+        InputError: it is missing, may not be read, is not a regular file, is outside the
+            roots or has a name that is not UTF-8.
         ReadError: it cannot be opened now.
 
     Attributes:
@@ -73,8 +69,7 @@ class Source:
         try:
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode):
-                what = "a folder" if stat.S_ISDIR(found.st_mode) else "no regular file"
-                raise InputNotFileError(f"this is {what}; name a JSON file", path=path)
+                raise _not_a_file(found, path)
             if not is_inside(roots, path, found):
                 raise InputForbiddenError("this file is outside the allowed folders", path=path)
             self._file = os.fdopen(descriptor, "rb", buffering=0)
@@ -138,7 +133,7 @@ class Source:
         try:
             now = {_identity(os.stat(self.path)), _identity(os.fstat(self._file.fileno()))}
         except OSError as error:
-            if may_pass(error):
+            if is_transient(error):
                 raise self._read_error(error) from None
             now = set()
         if now != {self.identity}:
@@ -157,6 +152,8 @@ class Source:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+        if isinstance(error, MemoryError):
+            raise OutOfMemoryError(OUT_OF_MEMORY, path=self.path) from None
 
     def close(self) -> None:
         """Close the file; an error is ignored, because what was read is right all the same."""
@@ -206,34 +203,47 @@ def is_inside(roots: Sequence[str], path: str, opened: os.stat_result) -> bool:
     """
     if not roots:
         return True
-    real = os.path.realpath(path)
-    folders = [os.path.realpath(root) for root in roots]
-    try:
-        is_same = os.path.samestat(opened, os.lstat(real))
-    except OSError as error:
-        if may_pass(error):
-            raise
+    real = _real(path)
+    if real is None or not os.path.samestat(opened, real[1]):
         return False
-    return is_same and any(os.path.commonpath([folder, real]) == folder for folder in folders)
+    folders = [found[0] for root in roots if (found := _real(root))]
+    return any(os.path.commonpath([folder, real[0]]) == folder for folder in folders)
+
+
+def _real(path: str) -> tuple[str, os.stat_result] | None:
+    """The path without links, and what is there; None if nothing is."""
+    try:
+        # Without `strict`, an error would be hidden and a link be left in the path.
+        real = os.path.realpath(path, strict=True)
+        return real, os.lstat(real)
+    except OSError as error:
+        if is_transient(error):
+            raise
+        return None
 
 
 def _identity(found: os.stat_result) -> Identity:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def may_pass(error: OSError) -> bool:
-    """Whether the same call may succeed later without anybody's doing."""
-    return error.errno in _PASSING
-
-
 def close(descriptor: int) -> None:
-    """Close it; a close that fails closes, too, and there is nothing to be done about it."""
+    """Close a descriptor and ignore errors: Linux releases it even if close() fails."""
     with suppress(OSError):
         os.close(descriptor)
 
 
+def _not_a_file(found: os.stat_result, path: str) -> InputNotFileError:
+    what = "a folder" if stat.S_ISDIR(found.st_mode) else "not a regular file"
+    return InputNotFileError(f"this is {what}; name a JSON file", path=path)
+
+
 def _refusal(error: OSError, path: str) -> InputError | ReadError:
-    if may_pass(error):
+    if is_transient(error):
+        # A socket and a device without a driver answer as a file server that restarts does.
+        with suppress(OSError):
+            found = os.stat(path)
+            if not stat.S_ISREG(found.st_mode):
+                return _not_a_file(found, path)
         return ReadError(f"cannot be opened: {error.strerror}", path=path)
     if isinstance(error, (FileNotFoundError, NotADirectoryError)):
         return InputMissingError("there is no such file", path=path)

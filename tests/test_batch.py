@@ -657,23 +657,6 @@ def test_an_output_without_a_folder(batch: Path, tmp_path: Path) -> None:
 # ------------------------------------------------------------------ the output as a file
 
 
-@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
-@pytest.mark.parametrize("before", [None, 0o600, 0o666], ids=["new", "private", "open"])
-def test_the_mode_is_an_ordinary_new_files(
-    batch: Path, tmp_path: Path, umask: int, mode: int, before: int | None
-) -> None:
-    output = tmp_path / "out.json"
-    if before is not None:
-        output.touch()
-        output.chmod(before)
-    previous = os.umask(umask)
-    try:
-        select_file(batch, output)
-    finally:
-        os.umask(previous)
-    assert stat.S_IMODE(output.stat().st_mode) == mode
-
-
 @pytest.mark.parametrize("data", [b"", BATCH[:-1], b"[]", b'{"articles": 1}'])
 def test_an_existing_output_is_kept_when_a_run_fails(
     batch: Path, tmp_path: Path, data: bytes
@@ -968,60 +951,39 @@ def test_the_file_of_a_live_run_is_left_alone_and_both_complete(
     assert names(tmp_path) == {"batch.json", "batch_selected.json"}
 
 
-def test_a_run_for_another_output_leaves_a_killed_runs_file(batch: Path, tmp_path: Path) -> None:
+def test_the_file_of_a_killed_run_is_removed_by_a_run_for_another_output(
+    batch: Path, tmp_path: Path
+) -> None:
     with Held(batch) as held:
         held.kill()
-        left = names(tmp_path)
         select_file(batch, tmp_path / "other.json")
-        assert names(tmp_path) == {*left, "other.json"}
+    assert names(tmp_path) == {"batch.json", "other.json"}
 
 
+@pytest.mark.parametrize("has_removed_it", [True, False])
 def test_a_file_that_is_swept_before_it_is_locked(
-    batch: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    batch: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_removed_it: bool
 ) -> None:
     # Between making its file and locking it, a run can be taken for a dead one: a second run
-    # opens the new file, gets the lock and is about to remove the file. Whether the first
-    # waits for that lock or goes elsewhere, it must not go on with a file about to vanish:
-    # a third run's may have that name by the time it is renamed.
+    # has removed the file, or it has the lock and is about to remove the file.
     real = fcntl.flock
-    temporary = tmp_path / ".batch_selected.json.0.tmp"
     second: list[int] = []
 
-    def sweep(_: Progress | None = None) -> None:
-        if second:
-            temporary.unlink()
-            os.close(second.pop())
-
     def flock(descriptor: int, operation: int) -> None:
-        if temporary.exists() and not swept:
-            swept.append(True)
+        if not second:
+            [temporary] = tmp_path.glob(".*.tmp")
             second.append(os.open(temporary, os.O_RDONLY))
-            real(second[0], fcntl.LOCK_EX)
-            if not operation & fcntl.LOCK_NB:
-                sweep()
+            real(second[0], fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if has_removed_it:
+                temporary.unlink()
+                real(second[0], fcntl.LOCK_UN)
         real(descriptor, operation)
 
-    swept: list[bool] = []
     monkeypatch.setattr(fcntl, "flock", flock)
-    try:
-        select_file(batch, progress=sweep)
-    finally:
-        while second:
-            os.close(second.pop())
-    assert swept
+    select_file(batch)
+    os.close(second.pop())
     assert (tmp_path / "batch_selected.json").read_bytes() == PICKED
     assert names(tmp_path) == {"batch.json", "batch_selected.json"}
-
-
-def test_files_that_only_look_alike_are_left_alone(batch: Path, tmp_path: Path) -> None:
-    # A folder and a link of the temporary file's name, and what the link leads to.
-    (tmp_path / ".batch_selected.json.0.tmp").mkdir()
-    (tmp_path / "precious").write_bytes(b"x")
-    (tmp_path / ".batch_selected.json.1.tmp").symlink_to("precious")
-    before = names(tmp_path)
-    select_file(batch)
-    assert names(tmp_path) == {*before, "batch_selected.json"}
-    assert (tmp_path / "precious").read_bytes() == b"x"
 
 
 # ------------------------------------------------------------- calls that fail for a while

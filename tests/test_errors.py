@@ -327,6 +327,7 @@ RETRYABLE = {
     "WriteError",
     "InputChangedError",
     "HelperError",
+    "OutOfMemoryError",
 }
 
 

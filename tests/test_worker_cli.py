@@ -257,7 +257,7 @@ def test_local_tells_that_a_report_cannot_be_made(folder: Path, workers: Workers
     (folder / "a_report.html").mkdir()
     done = run(workers, "local", folder / "a.json", folder / "b.json", TMPDIR=str(folder))
     assert done.returncode == 73
-    assert "a_report.html: the output exists and is no regular file" in done.stderr
+    assert "a_report.html: the output exists and is not a regular file" in done.stderr
     assert (folder / "a_selected.json").exists()
     assert (folder / "b_report.html").exists()
 

@@ -1,5 +1,5 @@
 """``python -m worker``."""
 
-from worker.cli import main
+from worker.entry import main
 
 main()

@@ -49,7 +49,7 @@ def enqueue(
         redis.exceptions.RedisError: the server cannot be reached.
     """
     settings = settings or Settings.from_environment()
-    batch, target = os.path.abspath(path), None if output is None else os.path.abspath(output)
+    batch, target = _absolute(path), None if output is None else _absolute(output)
     found, final = check_files(batch, target, settings.roots)
     queue = Queue(
         settings.queue,
@@ -63,6 +63,15 @@ def enqueue(
             job = _existing(queue, job_id, final, batch, target, settings)
         if job is not None:
             return job
+
+
+def _absolute(path: str | os.PathLike[str]) -> str:
+    name = os.path.join(os.getcwd(), path)
+    parts = name.split("/")
+    if ".." in parts or parts[-1] in ("", "."):
+        # Shortened, it could be another file: of link/../a.json, missing/../a.json, a.json/.
+        return name
+    return os.path.abspath(name)
 
 
 def _job_id(path: str, found: os.stat_result, output: str) -> str:

@@ -89,7 +89,7 @@ class Settings:
             redis_config=environment.get("RQ_CONFIG") or None,
             worker_class=environment.get("RQ_WORKER_CLASS") or None,
             queue=reader.text("SELECTION_QUEUE", cls.queue),
-            roots=tuple(root for root in environment.get("SELECTION_ROOTS", "").split(":") if root),
+            roots=reader.folders("SELECTION_ROOTS"),
             timeout=reader.whole("SELECTION_TIMEOUT", cls.timeout, least=1),
             timeout_per_mb=reader.number("SELECTION_TIMEOUT_PER_MB", cls.timeout_per_mb),
             retry_delays=reader.delays("SELECTION_RETRY_DELAYS", cls.retry_delays),
@@ -124,6 +124,14 @@ class _Reader:
 
     def text(self, name: str, default: str) -> str:
         return self._environment.get(name) or default
+
+    def folders(self, name: str) -> tuple[str, ...]:
+        text = self._environment.get(name, "")
+        folders = tuple(part for part in text.split(":") if part.strip())
+        # A fence that was meant and is not there would let everything through.
+        if text and not folders:
+            raise SettingsError(f"{name} must name folders, separated by colons, not {text!r}")
+        return folders
 
     def whole(self, name: str, default: int, least: int) -> int:
         text = self._environment.get(name)
