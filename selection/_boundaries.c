@@ -119,7 +119,34 @@ find(PyObject *module, PyObject *args)
     return result;
 }
 
+PyDoc_STRVAR(is_plain_doc,
+"is_plain(data, /)\n--\n\n"
+"Whether bytes have no `\\u` escape, vertical tab or form feed.");
+
+static PyObject *
+is_plain(PyObject *module, PyObject *argument)
+{
+    enum { STEP = 4096 };
+    Py_buffer data;
+    if (PyObject_GetBuffer(argument, &data, PyBUF_SIMPLE) < 0)
+        return NULL;
+    const unsigned char *bytes = data.buf;
+    int found = 0;
+    for (Py_ssize_t start = 0; start < data.len - 1 && !found; start += STEP) {
+        Py_ssize_t end = data.len - 1 - start < STEP ? data.len - 1 : start + STEP;
+        /* Without a way out, so that it is compiled to vector instructions. */
+        for (Py_ssize_t i = start; i < end; i++)
+            found |= (bytes[i] == '\v') | (bytes[i] == '\f') |
+                     ((bytes[i] == '\\') & (bytes[i + 1] == 'u'));
+    }
+    if (data.len > 0)
+        found |= (bytes[data.len - 1] == '\v') | (bytes[data.len - 1] == '\f');
+    PyBuffer_Release(&data);
+    return PyBool_FromLong(!found);
+}
+
 static PyMethodDef methods[] = {
+    {"is_plain", is_plain, METH_O, is_plain_doc},
     {"find", find, METH_VARARGS, find_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -34,7 +34,8 @@ enum {
 /* What fold_page says of a character that is no letter; a letter is itself, folded. */
 enum { IN_ITS_WORD = 0, SEPARATOR = 1, SPACE = 2 };
 
-static const uint32_t NO_TOKEN = UINT32_MAX;
+/* No token, or no position. */
+static const uint32_t NONE = UINT32_MAX;
 
 typedef struct {
     PyObject *fold_page;
@@ -47,12 +48,18 @@ typedef struct {
     uint64_t hash;
 } Token;
 
+/* A text that is being read or was read before. */
 typedef struct {
-    uint32_t ids[SHINGLE_TOKENS];
-    uint32_t texts; /* a bit for each text that it is in; 0 in a free slot */
-} Shingle;
+    int kind;
+    const void *data;
+    Py_ssize_t length;
+    size_t first; /* position of its first token */
+} Text;
 
-/* An open-addressed table has a power of two of slots, at most half of them taken. */
+/* An open-addressed table has a power of two of slots, at most half of them taken.
+
+   A position is that of a token among the tokens of all texts, in order. A shingle is known by
+   the first position at which it was met. */
 typedef struct {
     State *state;
     const uint64_t *keys;
@@ -64,12 +71,20 @@ typedef struct {
     uint32_t *token_slots; /* id + 1; 0 in a free slot */
     int token_bits;
 
-    uint32_t *ids; /* of the text that is being read */
-    size_t ids_used, ids_room;
+    Text texts[TEXTS];
+    int texts_used;
+    uint32_t text_set; /* a bit for each text that has the tokens that are being read */
 
-    Shingle *shingles;
+    size_t used, room; /* of the arrays by position */
+    uint32_t *ids;
+    uint32_t *next_words; /* offset in its text of the word behind the token's */
+    uint32_t *shingles;   /* the shingle that begins here, or NONE */
+    uint8_t *text_sets;   /* of a shingle, where it was met first */
+
+    uint32_t *shingle_slots; /* shingle + 1; 0 in a free slot */
     size_t shingles_used;
     int shingle_bits;
+    uint32_t follow; /* where the tokens of the last shingle were met before, or NONE */
     Py_ssize_t regions[REGIONS];
 } Work;
 
@@ -94,6 +109,26 @@ reserve(void **array, size_t *room, size_t wanted, size_t item_size)
 
 #define RESERVE(work, name, wanted) \
     reserve((void **)&(work)->name, &(work)->name##_room, wanted, sizeof *(work)->name)
+
+/* Makes room for positions. */
+static int
+reserve_positions(Work *work, size_t wanted)
+{
+    if (wanted <= work->room)
+        return 0;
+    if (wanted >= NONE) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    size_t ids = work->room, next_words = work->room, shingles = work->room, sets = work->room;
+    if (reserve((void **)&work->ids, &ids, wanted, sizeof *work->ids) < 0 ||
+        reserve((void **)&work->next_words, &next_words, wanted, sizeof *work->next_words) < 0 ||
+        reserve((void **)&work->shingles, &shingles, wanted, sizeof *work->shingles) < 0 ||
+        reserve((void **)&work->text_sets, &sets, wanted, sizeof *work->text_sets) < 0)
+        return -1;
+    work->room = ids;
+    return 0;
+}
 
 /* Spreads what the multilinear hash left in the upper bits and in arithmetic progressions. */
 static inline uint64_t
@@ -159,21 +194,21 @@ add_token(Work *work, size_t length, uint64_t hash)
     size_t slot = hash >> (64 - work->token_bits);
     uint32_t id;
 
-    if (RESERVE(work, ids, work->ids_used + 1) < 0)
+    if (reserve_positions(work, work->used + 1) < 0)
         return -1;
     while (work->token_slots[slot]) {
         id = work->token_slots[slot] - 1;
         const Token *token = &work->tokens[id];
         if (token->hash == hash && token->length == length &&
             memcmp(work->letters + token->start, letters, length * sizeof *letters) == 0) {
-            work->ids[work->ids_used++] = id;
+            work->ids[work->used++] = id;
             return 0;
         }
         slot = (slot + 1) & mask;
     }
     if (RESERVE(work, tokens, work->tokens_used + 1) < 0)
         return -1;
-    if (work->tokens_used == NO_TOKEN - 1) {
+    if (work->tokens_used == NONE - 1) {
         PyErr_SetString(PyExc_OverflowError, "too many distinct tokens");
         return -1;
     }
@@ -181,7 +216,7 @@ add_token(Work *work, size_t length, uint64_t hash)
     work->tokens[id] = (Token){work->letters_used, length, hash};
     work->letters_used += length;
     work->token_slots[slot] = id + 1;
-    work->ids[work->ids_used++] = id;
+    work->ids[work->used++] = id;
     if (work->tokens_used > mask / 2)
         return enlarge_token_slots(work);
     return 0;
@@ -270,22 +305,194 @@ fold(State *state, Py_UCS4 character, uint32_t *folded)
     return 0;
 }
 
+/* -------------------------------------------------------------------- shingles */
+
+static int
+enlarge_shingle_slots(Work *work)
+{
+    int bits = work->shingle_bits + 1;
+    uint32_t *slots = PyMem_RawCalloc((size_t)1 << bits, sizeof *slots);
+    if (slots == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    size_t mask = ((size_t)1 << bits) - 1;
+    size_t old_slots = work->shingle_slots == NULL ? 0 : (size_t)1 << work->shingle_bits;
+    for (size_t i = 0; i < old_slots; i++) {
+        uint32_t shingle = work->shingle_slots[i];
+        if (!shingle)
+            continue;
+        size_t slot = hash_ids(work->keys, work->ids + shingle - 1) >> (64 - bits);
+        while (slots[slot])
+            slot = (slot + 1) & mask;
+        slots[slot] = shingle;
+    }
+    PyMem_RawFree(work->shingle_slots);
+    work->shingle_slots = slots;
+    work->shingle_bits = bits;
+    return 0;
+}
+
+static inline void
+found_shingle(Work *work, size_t position, uint32_t follow)
+{
+    uint32_t shingle = work->shingles[follow];
+    work->shingles[position] = shingle;
+    work->follow = follow;
+    uint8_t *texts = &work->text_sets[shingle];
+    if ((*texts | work->text_set) != *texts) {
+        work->regions[*texts]--;
+        *texts |= (uint8_t)work->text_set;
+        work->regions[*texts]++;
+    }
+}
+
+/* Counts the shingle whose tokens are those from the position on. */
+static inline int
+add_shingle(Work *work, size_t position)
+{
+    const uint32_t *ids = work->ids + position;
+    if (work->follow != NONE) {
+        /* Four of the five tokens are those that follow there, too. */
+        uint32_t next = work->follow + 1;
+        if (work->shingles[next] != NONE &&
+            work->ids[next + SHINGLE_TOKENS - 1] == ids[SHINGLE_TOKENS - 1]) {
+            found_shingle(work, position, next);
+            return 0;
+        }
+    }
+    size_t mask = ((size_t)1 << work->shingle_bits) - 1;
+    size_t slot = hash_ids(work->keys, ids) >> (64 - work->shingle_bits);
+    uint32_t shingle;
+    for (; (shingle = work->shingle_slots[slot]) != 0; slot = (slot + 1) & mask) {
+        if (memcmp(work->ids + shingle - 1, ids, SHINGLE_TOKENS * sizeof *ids) == 0) {
+            found_shingle(work, position, shingle - 1);
+            return 0;
+        }
+    }
+    work->shingle_slots[slot] = (uint32_t)position + 1;
+    work->shingles[position] = (uint32_t)position;
+    work->text_sets[position] = (uint8_t)work->text_set;
+    work->regions[work->text_set]++;
+    work->follow = NONE;
+    if (++work->shingles_used > mask / 2)
+        return enlarge_shingle_slots(work);
+    return 0;
+}
+
+/* Counts the shingles that end with one of the text's tokens from the position on. */
+static int
+add_shingles(Work *work, size_t position)
+{
+    size_t first = work->texts[work->texts_used - 1].first;
+    size_t lead = SHINGLE_TOKENS - 1;
+    for (; position < work->used; position++) {
+        work->shingles[position] = NONE;
+        if (position >= first + lead && add_shingle(work, position - lead) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* A text of one to four tokens is one shingle, filled up with what is not a token. */
+static int
+add_short_shingle(Work *work)
+{
+    size_t first = work->texts[work->texts_used - 1].first;
+    size_t filled = first + SHINGLE_TOKENS;
+    if (work->used == first || work->used >= filled)
+        return 0;
+    if (reserve_positions(work, filled) < 0)
+        return -1;
+    for (; work->used < filled; work->used++) {
+        work->ids[work->used] = NONE;
+        work->shingles[work->used] = NONE;
+        work->next_words[work->used] = 0;
+    }
+    work->follow = NONE;
+    return add_shingle(work, first);
+}
+
+/* ----------------------------------------------------------------------- texts */
+
+/* How many characters, at the most so many, are the same from two places on. */
+static inline Py_ssize_t
+common_length(const Text *one, Py_ssize_t at_one, const Text *other, Py_ssize_t at_other,
+              Py_ssize_t most)
+{
+    Py_ssize_t same = 0;
+    if (most > one->length - at_one)
+        most = one->length - at_one;
+    if (most > other->length - at_other)
+        most = other->length - at_other;
+    if (one->kind == other->kind) {
+        const char *left = (const char *)one->data + at_one * one->kind;
+        const char *right = (const char *)other->data + at_other * one->kind;
+        Py_ssize_t step = (Py_ssize_t)sizeof(uint64_t) / one->kind;
+        while (same + step <= most && memcmp(left + same * one->kind, right + same * one->kind,
+                                             sizeof(uint64_t)) == 0)
+            same += step;
+    }
+    while (same < most && PyUnicode_READ(one->kind, one->data, at_one + same) ==
+                              PyUnicode_READ(other->kind, other->data, at_other + same))
+        same++;
+    return same;
+}
+
+/* Where the last words were met before, takes the words that are the same behind them, too.
+   Returns the offset of the first word that is not, which is `at` if there is none. */
+static Py_ssize_t
+follow_words(Work *work, Py_ssize_t at)
+{
+    const Text *text = &work->texts[work->texts_used - 1];
+    size_t token = (size_t)work->follow + SHINGLE_TOKENS - 1;
+    int number = work->texts_used - 1;
+    while (work->texts[number].first > token)
+        number--;
+    const Text *before = &work->texts[number];
+    size_t end = number + 1 < work->texts_used ? before[1].first : work->used;
+    Py_ssize_t from = work->next_words[token];
+    if (token + 1 >= end || work->next_words[token + 1] == from || from > before->length)
+        return at;
+    /* What is compared is taken, or ends the comparison: this text may repeat itself. */
+    Py_ssize_t most = (Py_ssize_t)work->next_words[end - 1] - from;
+    Py_ssize_t limit = from + common_length(before, from, text, at, most);
+    Py_ssize_t shift = at - from;
+    /* A word ends with its white space, so the word is the same as a whole. */
+    while (++token < end && (Py_ssize_t)work->next_words[token] <= limit) {
+        if (reserve_positions(work, work->used + 1) < 0)
+            return -1;
+        size_t position = work->used++;
+        work->ids[position] = work->ids[token];
+        at = work->next_words[token] + shift;
+        work->next_words[position] = (uint32_t)at;
+        work->shingles[position] = NONE;
+        found_shingle(work, position - SHINGLE_TOKENS + 1, work->follow + 1);
+    }
+    return at;
+}
+
+/* A word was read, the one before `at`; its tokens are those from the position on. */
+static inline int
+end_word(Work *work, size_t position, Py_ssize_t at)
+{
+    for (size_t i = position; i < work->used; i++)
+        work->next_words[i] = (uint32_t)at;
+    return add_shingles(work, position);
+}
+
 /* Reads the tokens of a text whose characters have the given kind, a constant where called. */
 static ALWAYS_INLINE int
-read_tokens_of(Work *work, PyObject *text, int kind)
+read_text_of(Work *work, PyObject *text, int kind)
 {
     const void *data = PyUnicode_DATA(text);
     Py_ssize_t length = PyUnicode_GET_LENGTH(text);
     Py_ssize_t at = 0;
     while (at < length) {
         Py_ssize_t word = at;
-        size_t ids_before = work->ids_used;
+        size_t before = work->used;
         uint32_t folded = SEPARATOR;
-        /* A word's letters are at most its characters. */
-        if (RESERVE(work, letters, work->letters_used + (size_t)(length - at)) < 0)
-            return -1;
         while (folded == SEPARATOR) {
-            uint32_t *letters = work->letters + work->letters_used;
             size_t letter = 0;
             uint64_t hash = 0;
             for (folded = SPACE; at < length; at++) {
@@ -293,7 +500,10 @@ read_tokens_of(Work *work, PyObject *text, int kind)
                     return -1;
                 if (folded <= SPACE)
                     break;
-                letters[letter] = folded;
+                if (letter % BLOCK == 0 &&
+                    RESERVE(work, letters, work->letters_used + letter + BLOCK) < 0)
+                    return -1;
+                work->letters[work->letters_used + letter] = folded;
                 hash = hash_letter(work->keys, hash, letter++, folded);
             }
             if (folded == IN_ITS_WORD)
@@ -302,96 +512,41 @@ read_tokens_of(Work *work, PyObject *text, int kind)
                 return -1;
             at++;
         }
-        if (folded != IN_ITS_WORD)
+        if (folded == IN_ITS_WORD) {
+            work->used = before;
+            while (at < length && !Py_UNICODE_ISSPACE(PyUnicode_READ(kind, data, at)))
+                at++;
+            if (add_word(work, text, word, at++) < 0)
+                return -1;
+        }
+        if (work->used == before)
             continue;
-        work->ids_used = ids_before;
-        while (at < length && !Py_UNICODE_ISSPACE(PyUnicode_READ(kind, data, at)))
-            at++;
-        if (add_word(work, text, word, at) < 0)
+        if (end_word(work, before, at) < 0)
+            return -1;
+        if (work->follow != NONE && (at = follow_words(work, at)) < 0)
             return -1;
     }
     return 0;
 }
 
 static int
-read_tokens(Work *work, PyObject *text)
+read_text(Work *work, PyObject *text)
 {
-    work->ids_used = 0;
-    switch (PyUnicode_KIND(text)) {
-    case PyUnicode_1BYTE_KIND:
-        return read_tokens_of(work, text, PyUnicode_1BYTE_KIND);
-    case PyUnicode_2BYTE_KIND:
-        return read_tokens_of(work, text, PyUnicode_2BYTE_KIND);
-    default:
-        return read_tokens_of(work, text, PyUnicode_4BYTE_KIND);
-    }
-}
-
-/* -------------------------------------------------------------------- shingles */
-
-static int
-enlarge_shingles(Work *work)
-{
-    int bits = work->shingle_bits + 1;
-    Shingle *larger = PyMem_RawCalloc((size_t)1 << bits, sizeof *larger);
-    if (larger == NULL) {
+    if ((size_t)PyUnicode_GET_LENGTH(text) >= NONE - 1) {
         PyErr_NoMemory();
         return -1;
     }
-    size_t mask = ((size_t)1 << bits) - 1;
-    size_t slots = work->shingles == NULL ? 0 : (size_t)1 << work->shingle_bits;
-    for (size_t i = 0; i < slots; i++) {
-        const Shingle *shingle = &work->shingles[i];
-        if (!shingle->texts)
-            continue;
-        size_t slot = hash_ids(work->keys, shingle->ids) >> (64 - bits);
-        while (larger[slot].texts)
-            slot = (slot + 1) & mask;
-        larger[slot] = *shingle;
+    work->follow = NONE;
+    work->texts[work->texts_used++] = (Text){PyUnicode_KIND(text), PyUnicode_DATA(text),
+                                             PyUnicode_GET_LENGTH(text), work->used};
+    switch (PyUnicode_KIND(text)) {
+    case PyUnicode_1BYTE_KIND:
+        return read_text_of(work, text, PyUnicode_1BYTE_KIND);
+    case PyUnicode_2BYTE_KIND:
+        return read_text_of(work, text, PyUnicode_2BYTE_KIND);
+    default:
+        return read_text_of(work, text, PyUnicode_4BYTE_KIND);
     }
-    PyMem_RawFree(work->shingles);
-    work->shingles = larger;
-    work->shingle_bits = bits;
-    return 0;
-}
-
-static inline int
-add_shingle(Work *work, const uint32_t *ids, uint32_t texts)
-{
-    size_t mask = ((size_t)1 << work->shingle_bits) - 1;
-    size_t slot = hash_ids(work->keys, ids) >> (64 - work->shingle_bits);
-    Shingle *shingle;
-    for (; (shingle = &work->shingles[slot])->texts; slot = (slot + 1) & mask) {
-        if (memcmp(shingle->ids, ids, sizeof shingle->ids) == 0) {
-            work->regions[shingle->texts]--;
-            shingle->texts |= texts;
-            work->regions[shingle->texts]++;
-            return 0;
-        }
-    }
-    memcpy(shingle->ids, ids, sizeof shingle->ids);
-    shingle->texts = texts;
-    work->regions[texts]++;
-    if (++work->shingles_used > mask / 2)
-        return enlarge_shingles(work);
-    return 0;
-}
-
-static int
-add_shingles(Work *work, uint32_t texts)
-{
-    if (work->ids_used == 0)
-        return 0;
-    if (work->ids_used < SHINGLE_TOKENS) {
-        uint32_t ids[SHINGLE_TOKENS];
-        for (size_t i = 0; i < SHINGLE_TOKENS; i++)
-            ids[i] = i < work->ids_used ? work->ids[i] : NO_TOKEN;
-        return add_shingle(work, ids, texts);
-    }
-    for (size_t i = 0; i + SHINGLE_TOKENS <= work->ids_used; i++)
-        if (add_shingle(work, work->ids + i, texts) < 0)
-            return -1;
-    return 0;
 }
 
 /* ---------------------------------------------------------------------- module */
@@ -407,11 +562,15 @@ measure_texts(Work *work, PyObject *const *texts, Py_ssize_t *tokens)
         for (int j = i; j < TEXTS; j++)
             if (texts[j] == texts[i] || PyUnicode_Compare(texts[j], texts[i]) == 0)
                 same |= 1u << j;
-        if (read_tokens(work, texts[i]) < 0 || add_shingles(work, same) < 0)
+        size_t first = work->used;
+        work->text_set = same;
+        if (read_text(work, texts[i]) < 0)
             return -1;
         for (int j = i; j < TEXTS; j++)
             if (same & 1u << j)
-                tokens[j] = (Py_ssize_t)work->ids_used;
+                tokens[j] = (Py_ssize_t)(work->used - first);
+        if (add_short_shingle(work) < 0)
+            return -1;
         done |= same;
     }
     return 0;
@@ -443,16 +602,15 @@ measure(PyObject *module, PyObject *const *args, Py_ssize_t count)
     }
     memcpy(keys, PyBytes_AS_STRING(args[TEXTS]), sizeof keys);
 
-    Work work = {.state = PyModule_GetState(module), .keys = keys, .token_bits = 9,
-                 .shingle_bits = 10};
+    Work work = {.state = PyModule_GetState(module), .keys = keys, .token_bits = 10,
+                 .shingle_bits = 9};
     /* Words have about six characters: long texts begin with tables of about their size. */
-    for (int i = 0; i < TEXTS; i++)
-        while (work.shingle_bits < 40 &&
-               PyUnicode_GET_LENGTH(args[i]) / 6 >= (Py_ssize_t)1 << work.shingle_bits)
-            work.shingle_bits++;
+    while (work.shingle_bits < 30 &&
+           PyUnicode_GET_LENGTH(args[0]) / 6 >= (Py_ssize_t)1 << work.shingle_bits)
+        work.shingle_bits++;
     Py_ssize_t tokens[TEXTS];
     PyObject *result = NULL;
-    if (enlarge_token_slots(&work) == 0 && enlarge_shingles(&work) == 0 &&
+    if (enlarge_token_slots(&work) == 0 && enlarge_shingle_slots(&work) == 0 &&
         measure_texts(&work, args, tokens) == 0) {
         const Py_ssize_t *r = work.regions;
         result = Py_BuildValue("(nnn)(nnnnnnnn)", tokens[0], tokens[1], tokens[2], r[0], r[1],
@@ -462,11 +620,64 @@ measure(PyObject *module, PyObject *const *args, Py_ssize_t count)
     PyMem_RawFree(work.tokens);
     PyMem_RawFree(work.token_slots);
     PyMem_RawFree(work.ids);
+    PyMem_RawFree(work.next_words);
     PyMem_RawFree(work.shingles);
+    PyMem_RawFree(work.text_sets);
+    PyMem_RawFree(work.shingle_slots);
     return result;
 }
 
+PyDoc_STRVAR(has_markup_doc,
+"has_markup(text, /)\n--\n\n"
+"Whether a text has a character without which it has no reference, tag, link or image.");
+
+/* The inner loop has a fixed length and no branch, so that it becomes vector instructions; so it
+   does not if the three comparisons are one expression, which becomes a test of bits. */
+#define DEFINE_HAS_MARKUP(name, type)                                           \
+    static int name(const type *text, Py_ssize_t length)                        \
+    {                                                                           \
+        enum { STEP = 256 };                                                    \
+        for (; length >= STEP; text += STEP, length -= STEP) {                  \
+            type tags = 0, references = 0, links = 0;                           \
+            for (int i = 0; i < STEP; i++) {                                    \
+                tags |= text[i] == '<';                                         \
+                references |= text[i] == '&';                                   \
+                links |= text[i] == '[';                                        \
+            }                                                                   \
+            if (tags | references | links)                                      \
+                return 1;                                                       \
+        }                                                                       \
+        for (Py_ssize_t i = 0; i < length; i++)                                 \
+            if (text[i] == '<' || text[i] == '&' || text[i] == '[')             \
+                return 1;                                                       \
+        return 0;                                                               \
+    }
+
+DEFINE_HAS_MARKUP(has_markup_1, Py_UCS1)
+DEFINE_HAS_MARKUP(has_markup_2, Py_UCS2)
+DEFINE_HAS_MARKUP(has_markup_4, Py_UCS4)
+
+static PyObject *
+has_markup(PyObject *module, PyObject *text)
+{
+    if (!PyUnicode_Check(text)) {
+        PyErr_SetString(PyExc_TypeError, "a text is a str");
+        return NULL;
+    }
+    const void *data = PyUnicode_DATA(text);
+    Py_ssize_t length = PyUnicode_GET_LENGTH(text);
+    switch (PyUnicode_KIND(text)) {
+    case PyUnicode_1BYTE_KIND:
+        return PyBool_FromLong(has_markup_1(data, length));
+    case PyUnicode_2BYTE_KIND:
+        return PyBool_FromLong(has_markup_2(data, length));
+    default:
+        return PyBool_FromLong(has_markup_4(data, length));
+    }
+}
+
 static PyMethodDef methods[] = {
+    {"has_markup", has_markup, METH_O, has_markup_doc},
     {"measure", (PyCFunction)(void (*)(void))measure, METH_FASTCALL, measure_doc},
     {NULL, NULL, 0, NULL},
 };

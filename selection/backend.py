@@ -65,9 +65,13 @@ def _native() -> Backend | None:
         from selection import _native as compiled
     except ImportError:
         return None
-    count, keys = compiled.measure, os.urandom(compiled.KEY_BYTES)
+    count, has_markup = compiled.measure, compiled.has_markup
+    keys = os.urandom(compiled.KEY_BYTES)
+
+    def visible(text: str) -> str:
+        return visible_text(text) if has_markup(text) else text
 
     def measure(one: str, two: str, three: str) -> Counts:
-        return Counts(*count(visible_text(one), visible_text(two), visible_text(three), keys))
+        return Counts(*count(visible(one), visible(two), visible(three), keys))
 
     return Backend("native", measure, _boundaries.find)

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 SUFFIX = "_selected"
 
+# A smaller file is done before a worker process has begun.
+_LARGE = 1 << 20
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:
@@ -112,13 +115,20 @@ def select_file(
     """
     path = os.fspath(input)
     target = default_output(path) if output is None else os.fspath(output)
-    if jobs == 1:
+    if jobs == 1 or not is_large(path):
         return _select(path, target, progress, roots, read_size, None)
     # What starts processes takes longer to import than a small batch takes to select.
     from selection.pool import Pool
 
     with Pool(jobs - 1) as pool:
         return _select(path, target, progress, roots, read_size, pool)
+
+
+def is_large(path: str) -> bool:
+    """Whether a batch is worth more than one process; what cannot be read is not."""
+    with suppress(OSError, ValueError):
+        return os.stat(path).st_size >= _LARGE
+    return False
 
 
 def _select(

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 #: A part of a batch, with the pick if it is an article.
 Decided = tuple[Gap | Item, Pick | None]
 
-# A smaller file is done before a worker process has begun.
-_WORTH_WORKERS = 1 << 20
-
 
 def decided(source: Source, read_size: int, pool: Pool | None) -> Iterator[Decided]:
     """Cut a batch into parts and decide its articles.
@@ -37,7 +34,7 @@ def decided(source: Source, read_size: int, pool: Pool | None) -> Iterator[Decid
     """
     parts = split(source, backend().find, read_size)
     try:
-        if pool is None or source.size < _WORTH_WORKERS:
+        if pool is None:
             for part in parts:
                 yield part, None if isinstance(part, Gap) else decide(part.raw)
         else:

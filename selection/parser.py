@@ -49,6 +49,7 @@ _WANTED = {
     str(extractor): frozenset({field, ERROR_FIELD, TITLE_FIELD})
     for extractor, field in TEXT_FIELD.items()
 }
+_NOTHING: frozenset[str] = frozenset()
 
 
 class NotUtf8Error(EncodingError):
@@ -297,34 +298,33 @@ def _content(events: list[tuple[str, Any]]) -> Content:
     has_pick = False
     depth = 0
     key = ""  # of the article's member that is next or open
-    block: dict[str, Any] | None = None  # the extractor's that is open
-    wanted: frozenset[str] = frozenset()  # fields of it
+    wanted = _NOTHING  # fields of the extractor's block that is open
+    block: dict[str, Any] = {}  # that block
     field: str | None = None  # the wanted field whose value is next or open
     for event, value in events:
+        if event == "map_key":
+            if depth == 2:
+                field = value if value in wanted else None
+            elif depth == 1:
+                key = value
+                has_pick = has_pick or key == MEMBER
+            continue
         if event == "end_map" or event == "end_array":
             depth -= 1
             continue
         is_start = event == "start_map" or event == "start_array"
-        if depth >= 2:
-            if block is None:
-                pass
-            elif depth > 2:
-                # A list or object as an error counts by whether it is empty.
-                if field is not None:
-                    block[field] = [None]
-            elif event == "map_key":
-                field = value if value in wanted else None
-            elif field is not None:
-                block[field] = [] if is_start else value
-        elif event == "map_key":
-            key = value
-            has_pick = has_pick or key == MEMBER
-        elif depth == 1:
-            block = None
+        if depth == 1:
+            field = None
+            wanted = _WANTED.get(key, _NOTHING) if event == "start_map" else _NOTHING
             if key in _WANTED:
-                block = fields[key] = {} if event == "start_map" else None
-                wanted, field = _WANTED[key], None
+                block = {}
+                fields[key] = block if event == "start_map" else None
             elif key in _NAMES:
                 names[key] = str(value) if event in _NAMING else None
+        elif field is not None:
+            if depth == 2:
+                block[field] = [] if is_start else value
+            else:
+                block[field] = [None]  # a list or object counts by whether it is empty
         depth += is_start
     return Content(names.get("id"), names.get("url"), fields, has_pick)

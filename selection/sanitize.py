@@ -8,6 +8,13 @@ in the input. Only the parsers read the sanitized input; the output is copied fr
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+
+_is_plain: Callable[[bytes], bool] | None
+try:
+    from selection._boundaries import is_plain as _is_plain
+except ImportError:
+    _is_plain = None  # the searches below find the same, in several steps
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -66,6 +73,8 @@ def sanitized(data: bytes) -> bytes:
     Args:
         data: neither end is inside an escape.
     """
+    if _is_plain is not None and _is_plain(data):
+        return data
     if _may_have_surrogates(data):
         data = _LONE_SURROGATE.sub(lambda m: _REPLACEMENT if m[1] else m[0], data)
     for byte in _NOT_WHITE_SPACE:

@@ -21,7 +21,6 @@ import errno
 import fcntl
 import os
 import re
-import secrets
 import stat
 import time
 import zlib
@@ -84,7 +83,7 @@ class Temporary:
     def _create(self) -> bool:
         """Whether the file is there: another run may remove it before it is locked."""
         # Each name is noted before the file gets it, since a signal can end the run between.
-        token = secrets.token_hex(8)
+        token = os.urandom(8).hex()
         self._first = self.name = f"{self._prefix}-0-{token}.tmp"
         self.file = open(  # noqa: SIM115, kept open
             self._first, "xb", buffering=self._buffer, opener=self._open

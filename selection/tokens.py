@@ -34,7 +34,7 @@ _PIECE = 4096
 # Everything that decomposes into combining marks alone is in this class. CPython sorts a
 # run of marks by insertion, in quadratic time, so that long runs are sorted here.
 _SHORT_RUN = 32
-_MARKS = re.compile(r"(?:[^\w\x00-\x7f]|[\uff9e\uff9f]){%d,}+" % _SHORT_RUN)
+_MARKS = X
 
 
 class _Ids(dict[str, bytes]):
