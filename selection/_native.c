@@ -188,6 +188,25 @@ add_token(Work *work, size_t length, uint64_t hash)
 }
 
 static int
+add_token_of_word(Work *work, PyObject *token)
+{
+    if (!PyUnicode_Check(token)) {
+        PyErr_SetString(PyExc_TypeError, "cached_tokens gives strings");
+        return -1;
+    }
+    size_t length = (size_t)PyUnicode_GET_LENGTH(token);
+    if (RESERVE(work, letters, work->letters_used + length) < 0)
+        return -1;
+    uint32_t *letters = work->letters + work->letters_used;
+    uint64_t hash = 0;
+    for (size_t i = 0; i < length; i++) {
+        letters[i] = PyUnicode_READ_CHAR(token, (Py_ssize_t)i);
+        hash = hash_letter(work->keys, hash, i, letters[i]);
+    }
+    return add_token(work, length, hash);
+}
+
+static int
 add_word(Work *work, PyObject *text, Py_ssize_t start, Py_ssize_t end)
 {
     PyObject *word = PyUnicode_Substring(text, start, end);
@@ -197,33 +216,19 @@ add_word(Work *work, PyObject *text, Py_ssize_t start, Py_ssize_t end)
     Py_DECREF(word);
     if (found == NULL)
         return -1;
-    PyObject *tokens = PySequence_Fast(found, "cached_tokens gives a sequence");
+    PyObject *tokens = PyObject_GetIter(found);
     Py_DECREF(found);
     if (tokens == NULL)
         return -1;
+    /* One at a time: a list of all tokens of a long word takes many times its letters. */
+    PyObject *token;
     int failed = 0;
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(tokens) && !failed; i++) {
-        PyObject *token = PySequence_Fast_GET_ITEM(tokens, i);
-        if (!PyUnicode_Check(token)) {
-            PyErr_SetString(PyExc_TypeError, "cached_tokens gives strings");
-            failed = 1;
-            break;
-        }
-        size_t length = (size_t)PyUnicode_GET_LENGTH(token);
-        if (RESERVE(work, letters, work->letters_used + length) < 0) {
-            failed = 1;
-            break;
-        }
-        uint32_t *letters = work->letters + work->letters_used;
-        uint64_t hash = 0;
-        for (size_t j = 0; j < length; j++) {
-            letters[j] = PyUnicode_READ_CHAR(token, (Py_ssize_t)j);
-            hash = hash_letter(work->keys, hash, j, letters[j]);
-        }
-        failed = add_token(work, length, hash) < 0;
+    while (!failed && (token = PyIter_Next(tokens)) != NULL) {
+        failed = add_token_of_word(work, token) < 0;
+        Py_DECREF(token);
     }
     Py_DECREF(tokens);
-    return failed ? -1 : 0;
+    return failed || PyErr_Occurred() ? -1 : 0;
 }
 
 static const uint32_t *

@@ -72,19 +72,20 @@ def row_json(facts: Facts, article: Article) -> bytes:
 
 
 def text_json(article: Article, decision: Decision) -> bytes:
-    """An article's texts, cut into passages where they were compared."""
+    """An article's texts, cut into passages where they were compared.
+
+    Of a longer text the first :data:`LONGEST_TEXT` characters are shown, and the passages are
+    those of what is shown: nothing is built of the rest.
+    """
     texts = _texts(article)
-    cut = [[text] for text in texts]
+    shown = [text[:LONGEST_TEXT] for text in texts]
+    cut = [[text] for text in shown]
     if decision.consensus:
         active = [i for i, c in enumerate(decision.candidates) if c.active]
-        for i, found in zip(active, passages([texts[i] for i in active])):
+        for i, found in zip(active, passages([shown[i] for i in active])):
             cut[i] = found
-    return _json(
-        {
-            "texts": [_beginning(found) for found in cut],
-            "left": [max(0, len(text) - LONGEST_TEXT) for text in texts],
-        }
-    )
+    left = [len(text) - len(beginning) for text, beginning in zip(texts, shown)]
+    return _json({"texts": cut, "left": left})
 
 
 def has_text(article: Article) -> bool:
@@ -159,18 +160,6 @@ def _error(value: object) -> str | None:
     if value is None or value in ("", []):
         return None
     return _short(value if isinstance(value, str) else "an error that is no text", LONGEST_ERROR)
-
-
-def _beginning(found: list[str]) -> list[str]:
-    """The passages of the first :data:`LONGEST_TEXT` characters."""
-    room = LONGEST_TEXT
-    kept = []
-    for passage in found:
-        if room <= 0:
-            break
-        kept.append(passage[:room])
-        room -= len(passage)
-    return kept
 
 
 def _file(name: str) -> str:

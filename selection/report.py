@@ -105,10 +105,15 @@ def write_report(
                 for facts, article in _articles(source, progress):
                     overview.add(facts)
                     rank = _rank(facts)
+                    is_wanted = has_text(article) and texts.wants(rank, facts.index)
                     if rows.wants(rank, facts.index):
                         rows.put(rank, facts.index, row_json(facts, article))
-                    if has_text(article) and texts.wants(rank, facts.index):
-                        texts.put(rank, facts.index, text_json(article, facts.decision))
+                        if is_wanted:
+                            texts.put(rank, facts.index, text_json(article, facts.decision))
+                    elif is_wanted:
+                        texts.left_out += 1
+            # The page shows a text from its row in the list.
+            texts.retain(rows.indexes())
             # Not as the locale reads it: the bytes are UTF-8, Source has seen to that.
             name = os.fsencode(os.path.basename(path)).decode()
             batch = Batch(name, source.size, text_limit)

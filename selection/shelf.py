@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import IO
@@ -89,6 +89,18 @@ class Shelf:
             self.left_out += 1
         if self._written > 2 * self._limit:
             self._compact()
+
+    def indexes(self) -> set[int]:
+        """The indexes of what is kept."""
+        return {-place for _, place, _, _ in self._kept}
+
+    def retain(self, indexes: Container[int]) -> None:
+        """Drop all pieces but those of these indexes."""
+        kept = [slot for slot in self._kept if -slot[1] in indexes]
+        self.left_out += len(self._kept) - len(kept)
+        self._size = sum(size for _, _, _, size in kept)
+        heapq.heapify(kept)
+        self._kept = kept
 
     def pieces(self) -> Iterator[tuple[int, bytes]]:
         """What is kept, by index: index and piece.

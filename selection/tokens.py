@@ -14,8 +14,10 @@ import re
 import threading
 import unicodedata
 from array import array
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import groupby
+from io import StringIO
+from itertools import groupby, islice
 
 from selection.markup import visible_text
 
@@ -26,9 +28,13 @@ _TOKEN = re.compile(r"[^\W_]+")
 _LONGEST_REMEMBERED_WORD = 32
 _MOST_REMEMBERED_WORDS = 1 << 16
 
+# A longer word is folded in pieces of about so many characters, which bounds the memory.
+_PIECE = 4096
+
 # Everything that decomposes into combining marks alone is in this class. CPython sorts a
 # run of marks by insertion, in quadratic time, so that long runs are sorted here.
-_MARKS = re.compile(r"(?:[^\w\x00-\x7f]|[\uff9e\uff9f]){32,}")
+_SHORT_RUN = 32
+_MARKS = re.compile(r"(?:[^\w\x00-\x7f]|[\uff9e\uff9f]){%d,}+" % _SHORT_RUN)
 
 
 class _Ids(dict[str, bytes]):
@@ -51,7 +57,9 @@ class Vocabulary(dict[str, bytes]):
         self._ids = _Ids()
 
     def __missing__(self, word: str) -> bytes:
-        packed = b"".join(map(self._ids.__getitem__, word_tokens(word)))
+        ids = map(self._ids.__getitem__, word_tokens(word))
+        # In pieces: one join would first list all ids, at twice the bytes that they have.
+        packed = b"".join(iter(lambda: b"".join(islice(ids, _PIECE)), b""))
         if len(word) <= _LONGEST_REMEMBERED_WORD:
             self[word] = packed
         return packed
@@ -98,21 +106,72 @@ def token_count(packed: bytes) -> int:
     return len(packed) // ID_BYTES
 
 
-def word_tokens(word: str) -> list[str]:
-    """The tokens of one word, in order."""
+def word_tokens(word: str) -> Iterable[str]:
+    """The tokens of one word, in order; those of a long word are found piece by piece."""
+    if len(word) <= _PIECE:
+        return _TOKEN.findall(_folded(word))
+    return _tokens_of(map(_folded, _pieces(word)))
+
+
+def _folded(word: str) -> str:
     if not word.isascii():
-        if len(word) >= 32:
+        if len(word) >= _SHORT_RUN:
             word = _MARKS.sub(_sort_marks, word)
         word = unicodedata.normalize("NFKC", word)
-    return _TOKEN.findall(word.lower())
+    return word.lower()
+
+
+def _tokens_of(pieces: Iterable[str]) -> Iterator[str]:
+    """The tokens of a folded word that comes in pieces; a token can span several of them."""
+    open_token: list[str] = []
+    for piece in pieces:
+        for match in _TOKEN.finditer(piece):
+            if match.start() and open_token:
+                yield "".join(open_token)
+                open_token.clear()
+            open_token.append(match[0])
+        if open_token and not piece[-1].isalnum():
+            yield "".join(open_token)
+            open_token.clear()
+    if open_token:
+        yield "".join(open_token)
+
+
+def _pieces(word: str) -> Iterator[str]:
+    """Cut a word so that its folded pieces, joined, are the folded word.
+
+    NFKC makes one character as many as 18, so a long word is never folded at once if there is
+    a place to cut it. A word of ASCII needs none: folding does not make it longer.
+    """
+    start = 0
+    while not word.isascii() and len(word) - start > _PIECE:
+        places = range(start + _PIECE, len(word))
+        end = next((at for at in places if _can_cut(word[at - 1], word[at])), len(word))
+        yield word[start:end]
+        start = end
+    if start < len(word):
+        yield word[start:]
+
+
+@lru_cache(1 << 10)
+def _can_cut(before: str, behind: str) -> bool:
+    """Whether folding gives the same on both sides of a cut between two characters.
+
+    NFKC changes nothing across a cut in front of a character that stands alone. Lower-casing
+    looks at the neighbours of a capital sigma alone, and no further than to a character that
+    is neither cased nor ignorable: a sigma behind such a character is not a final one.
+    """
+    normal = unicodedata.normalize("NFKC", before)
+    stops_sigma = f"A{normal[-1]}Σ".lower().endswith("σ")
+    return stops_sigma and _stands_alone(unicodedata.normalize("NFKC", behind))
 
 
 @lru_cache(1 << 15)
-def _remembered_tokens(word: str) -> list[str]:
+def _remembered_tokens(word: str) -> Iterable[str]:
     return word_tokens(word)
 
 
-def cached_tokens(word: str) -> list[str]:
+def cached_tokens(word: str) -> Iterable[str]:
     """:func:`word_tokens`, remembered for short words; not to be changed by the caller."""
     return _remembered_tokens(word) if len(word) <= _LONGEST_REMEMBERED_WORD else word_tokens(word)
 
@@ -173,15 +232,32 @@ def _stands_alone(normal: str) -> bool:
 
 
 def _sort_marks(match: re.Match[str]) -> str:
-    """Decompose and put into canonical order (UAX #15), which NFKC then finds done."""
-    decomposed = "".join([unicodedata.normalize("NFKD", char) for char in match[0]])
-    parts: list[str] = []
+    """Decompose and put into canonical order (UAX #15), which NFKC then finds done.
+
+    A slice that is in order by itself leaves the order of the whole as it is, because marks of
+    one class keep their places among each other.
+    """
+    slices = _slices(match[0], _SHORT_RUN)
+    decomposed = "".join([unicodedata.normalize("NFKD", part) for part in slices])
+    sorted_text = StringIO()
     for is_mark, run in groupby(decomposed, key=lambda char: unicodedata.combining(char) > 0):
-        if is_mark:
-            classes: dict[int, list[str]] = {}
-            for char in run:
-                classes.setdefault(unicodedata.combining(char), []).append(char)
-            parts += ["".join(classes[number]) for number in sorted(classes)]
-        else:
-            parts += run
-    return "".join(parts)
+        for part in _by_class(run) if is_mark else run:
+            sorted_text.write(part)
+    return sorted_text.getvalue()
+
+
+def _by_class(marks: Iterator[str]) -> Iterator[str]:
+    """The marks of a run in the order of their classes, in pieces, not one object a mark."""
+    classes: dict[int, list[str]] = {}
+    while part := "".join(islice(marks, _PIECE)):
+        by_class: dict[int, list[str]] = {}
+        for char in part:
+            by_class.setdefault(unicodedata.combining(char), []).append(char)
+        for number, chars in by_class.items():
+            classes.setdefault(number, []).append("".join(chars))
+    for number in sorted(classes):
+        yield from classes[number]
+
+
+def _slices(text: str, length: int) -> Iterator[str]:
+    return (text[start : start + length] for start in range(0, len(text), length))

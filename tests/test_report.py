@@ -364,6 +364,53 @@ def test_long_texts_are_cut_and_long_names_too(tmp_path: Path) -> None:
     assert "i" * 200 not in page
 
 
+def test_what_is_not_shown_of_a_text_is_not_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("selection.page.LONGEST_TEXT", len(COMMON))
+    path = batches.write(
+        tmp_path / "b.json", [batches.article(COMMON + " " + OTHER, "x " + COMMON, OTHER)]
+    )
+    page = Path(write_report(str(path)).output).read_text()
+    (text,) = re.findall(r'id="text-0">(.*?)</script>', page)
+    # 48 characters are shown: the ten words of COMMON, and "x" with nine and a half of them.
+    # The third text is shared as a whole, by what the first does not show.
+    assert len(COMMON) == 48
+    assert json.loads(text) == {
+        "texts": [
+            ["", "one two three four five six seven eight nine", " ten"],
+            ["x ", "one two three four five six seven eight nine", " t"],
+            [OTHER],
+        ],
+        "left": [len(OTHER) + 1, 2, 0],
+    }
+
+
+def test_texts_without_a_row_in_the_list_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("selection.report.ROW_LIMIT", 1_000)
+    path = batches.write(tmp_path / "b.json", [batches.picks_newspaper4k(id="x" * 90)] * 20)
+    report = write_report(str(path))
+    page = Path(report.output).read_text()
+    rows = re.findall(r'id="rows">(.*?)</script>', page, re.DOTALL)[0]
+    assert 0 < report.listed < 20
+    assert re.findall(r'id="text-(\d+)"', page) == [str(row[0]) for row in json.loads(rows)]
+    assert report.with_texts == report.listed
+    assert f"the texts of {20 - report.listed} are left out" in page
+
+
+def test_texts_of_rows_that_went_later_go_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("selection.report.ROW_LIMIT", 1_000)
+    apart = batches.article("a b c", "d e f", "g h i", id="y" * 90)
+    articles = [batches.picks_newspaper4k(id="x" * 90)] * 3 + [apart] * 20
+    report = write_report(str(batches.write(tmp_path / "b.json", articles)))
+    page = Path(report.output).read_text()
+    assert re.findall(r'id="text-(\d+)"', page) == [str(3 + n) for n in range(report.listed)]
+
+
 def test_the_policy_allows_the_pages_own_style_and_script_alone(tmp_path: Path) -> None:
     path = batches.write(tmp_path / "b.json", [])
     page = Path(write_report(str(path)).output).read_text()

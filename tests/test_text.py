@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import tracemalloc
 import unicodedata
 from random import Random
 
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 import selection.tokens
 from selection import State, select_article
+from selection.backend import available
 from selection.markup import visible_text
 from selection.shingles import measure
 from selection.tokens import Vocabulary, pack_texts, token_count, word_tokens
@@ -248,6 +250,56 @@ def test_every_character_has_the_plain_recipes_tokens() -> None:
         and tokens(f"A{char}Σ{char}{char}") != plain.tokens(f"A{char}Σ{char}{char}")
     ]
     assert wrong == []
+
+
+# Letters that grow, marks, what a final sigma looks at, jamo that compose, separators.
+_AWKWARD = [*"aBΣσς1.,'_-é", "\ufdfa", "ﬃ", "\u0301", "\u0316", "\u0345", "ᄀ", "ᅡ", "ᆨ", "가", "Ϲ"]
+_AWKWARD += ["㏂", "ﷺ1", "e\u0301", "\uff9e", "ｶ", "\U0001d165", "ǅ", "\u00ad", "İ"]
+
+
+@examples(500)
+@given(st.lists(st.sampled_from(_AWKWARD), max_size=30).map("".join), st.integers(1, 5))
+def test_a_word_folded_in_pieces_has_the_plain_recipes_tokens(word: str, size: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("selection.tokens._PIECE", size)
+        assert list(word_tokens(word)) == plain.tokens(word)
+
+
+def test_a_word_that_can_be_cut_anywhere_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("selection.tokens._PIECE", 2)
+    assert list(selection.tokens._pieces("\ufdfa" * 5)) == ["\ufdfa" * 2] * 2 + ["\ufdfa"]
+    # Not behind a cased letter, which a sigma could look at, nor in front of a mark.
+    assert list(selection.tokens._pieces("1é2\u03013éΣ4")) == ["1é2\u03013", "éΣ4"]
+
+
+@pytest.mark.parametrize("name", sorted(available()))
+def test_a_long_word_that_grows_takes_memory_for_its_tokens_alone(name: str) -> None:
+    # NFKC makes 18 characters and four tokens of each: 3.6 MB of characters, and some 80 bytes
+    # a token where the tokens are listed. What is kept is four bytes a token, 0.8 MB, in a few
+    # copies, and the ids of the tokens that differ.
+    word = "\ufdfa" * 50_000
+    tracemalloc.start()
+    try:
+        counts = available()[name].measure(word, word, "")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # Of "صلى الله عليه وسلم" the last word and the next first one are one token.
+    assert counts.tokens == (3 * 50_000 + 1, 3 * 50_000 + 1, 0)
+    assert peak < 4_000_000
+
+
+def test_a_long_run_of_marks_takes_no_object_a_mark() -> None:
+    word = "a" + "\u0301\u0316" * 50_000
+    tracemalloc.start()
+    try:
+        found = list(word_tokens(word))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found == plain.tokens(word)
+    # 100,000 characters of four bytes in a few copies; an object for each would take 8 MB.
+    assert peak < 4_000_000
 
 
 # ---------------------------------------------------------------- against the plain recipe

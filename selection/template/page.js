@@ -293,7 +293,7 @@
       view.append(make("div", { class: "text" }, passages.join("")));
     }
     const left = texts.left[candidate.extractor];
-    if (left) view.append(make("p", { class: "empty" }, `${counted(left)} more characters are left out.`));
+    if (left) view.append(make("p", { class: "empty" }, `${counted(left)} more characters are left out; the marks compare what is shown.`));
     return view;
   };
 
