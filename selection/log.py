@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import textwrap
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Protocol
 
@@ -36,9 +38,23 @@ def printable(text: str) -> str:
 
 
 def log(message: str) -> None:
-    """One line on standard error; where that cannot be written, the work goes on without."""
+    """Write a message to standard error: one line, or lines of words on a terminal.
+
+    Where it cannot be written, the work goes on without.
+    """
+    text = f"selection: {printable(message)}"
     with suppress(OSError):
-        print(f"selection: {printable(message)}", file=sys.stderr, flush=True)
+        if sys.stderr.isatty():
+            text = _wrapped(text)
+        print(text, file=sys.stderr, flush=True)
+
+
+def _wrapped(text: str) -> str:
+    columns = shutil.get_terminal_size().columns
+    # A path stays in one piece, so that it can be copied.
+    return textwrap.fill(
+        text, columns, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
 
 
 def log_error(error: SelectionError) -> None:
@@ -77,6 +93,15 @@ class _Lines:
             f"{self._label}: {bytes_done / max(bytes_total, 1):.0%}, {articles:,} articles, "
             f"{articles / seconds:,.0f}/s, {left:,.0f} s left"
         )
+
+
+def log_left_out(paths: Sequence[str]) -> None:
+    """What a command leaves out because it is an output by its name, as one line."""
+    if len(paths) == 1:
+        log(f"{paths[0]}: left out, an output by its name")
+    elif paths:
+        more = "" if len(paths) == 2 else f" and {len(paths) - 2} more"
+        log(f"{', '.join(paths[:2])}{more}: left out, outputs by their names")
 
 
 def log_summary(summary: Summary) -> None:
