@@ -11,7 +11,7 @@ from typing import NoReturn
 import click
 
 from selection.errors import SelectionError
-from selection.log import log, log_error
+from selection.log import log, log_error, printable
 
 USAGE = 2
 NO_INPUT = 66
@@ -46,6 +46,10 @@ def run(command: click.Command) -> NoReturn:
     except BrokenPipeError:
         code = BROKEN_PIPE
     except click.ClickException as error:
+        # An argument that click repeats can have control characters in it. The message is final
+        # for a type checker alone.
+        lines = map(printable, error.message.split("\n"))
+        error.message = "\n".join(lines)  # type: ignore[misc]
         error.show()
         code = USAGE
     except SelectionError as error:

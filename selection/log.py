@@ -124,11 +124,15 @@ def log_report(page: Page) -> None:
 def print_explanation_line(explanation: Explanation) -> None:
     """One article on one line: index, pick, rule, the three scores, id."""
     decision = explanation.decision
-    scores = "  ".join(
+    scores = " ".join(
         f"{c.extractor[0]} {'-' if c.score is None else format(c.score, '.4f'):6}"
         for c in decision.candidates
     )
     name = "" if explanation.id is None else printable(explanation.id)
-    print(
-        f"{explanation.index:>7}  {decision.extractor:<11}  {decision.rule:<19}  {scores}  {name}"
-    )
+    line = f"{explanation.index:>6} {decision.extractor:<11} {decision.rule:<19} {scores} "
+    if sys.stdout.isatty():
+        # What draws costs a twentieth of a second to import.
+        from selection.show import shorten
+
+        name = shorten(name, shutil.get_terminal_size().columns - len(line))
+    print(line + name)

@@ -30,9 +30,10 @@ from selection.rules import Candidate, Extractor, Rule
 
 _SECONDS_BETWEEN_REDRAWS = 0.1
 
-# What the table of outputs has beside the paths, and what a path must have in it; a terminal
-# that is narrower gets a list.
-_WIDTH_WITHOUT_PATHS, _LEAST_PATH = 73, 30
+# The table of outputs; a terminal that leaves less room for a path gets a list.
+_NUMBERS = ("articles", *Extractor, "skipped", "seconds")
+_GAP = "  "  # between columns: a cell's padding and the box
+_LEAST_PATH = 30
 # What the bar has beside its label.
 _WIDTH_OF_BAR, _LEAST_LABEL = 14, 12
 _WIDTH_WITHOUT_LABEL = 66
@@ -83,7 +84,7 @@ def print_summaries(summaries: Sequence[Summary], *, failed: int = 0, unchanged:
     if len(rows) > 1 or failed or unchanged:
         total = _total(rows, failed, unchanged)
     wide = console(max(len(row.label) for row in rows))
-    room = wide.width - _WIDTH_WITHOUT_PATHS
+    room = wide.width - _width_of_numbers([*rows, total] if total else rows)
     if room < _LEAST_PATH:
         _print_stacked(wide, [*rows, total] if total else rows)
     else:
@@ -107,6 +108,11 @@ class _Row:
     skipped: int
     seconds: float
 
+    def numbers(self) -> list[str]:
+        """What is in the table's columns behind the path."""
+        counts = (self.articles, *(self.picks[name] for name in Extractor), self.skipped)
+        return [*(f"{count:,}" for count in counts), f"{self.seconds:.2f}"]
+
 
 def _total(rows: Sequence[_Row], failed: int, unchanged: int) -> _Row:
     parts = [f"{len(rows)} selected"]
@@ -121,21 +127,20 @@ def _total(rows: Sequence[_Row], failed: int, unchanged: int) -> _Row:
     )
 
 
+def _width_of_numbers(rows: Sequence[_Row]) -> int:
+    columns = zip(_NUMBERS, *(row.numbers() for row in rows))
+    return sum(max(map(len, column)) + len(_GAP) for column in columns) + 2 * len(_GAP)
+
+
 def _table(rows: Sequence[_Row], total: _Row | None, room: int) -> Table:
-    table = Table(box=box.SIMPLE_HEAD)
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("output", no_wrap=True)
-    for name in ("articles", *Extractor, "skipped", "seconds"):
+    for name in _NUMBERS:
         table.add_column(name, justify="right", no_wrap=True)
     for row in [*rows, total] if total else rows:
         if row is total:
             table.add_section()
-        table.add_row(
-            Text(shorten(row.label, room)),
-            f"{row.articles:,}",
-            *(f"{row.picks[name]:,}" for name in Extractor),
-            f"{row.skipped:,}",
-            f"{row.seconds:.2f}",
-        )
+        table.add_row(Text(shorten(row.label, room)), *row.numbers())
     return table
 
 
@@ -149,7 +154,7 @@ def _print_stacked(narrow: Console, rows: Sequence[_Row]) -> None:
 
 
 def _print_indented(where: Console, text: str, columns: int) -> None:
-    where.print(Padding(Text(text), (0, 0, 0, columns)))
+    where.print(Padding(Text(text), (0, 0, 0, columns), expand=False))
 
 
 def shorten(text: str, columns: int) -> str:
