@@ -9,7 +9,6 @@ the last byte of the piece that it was fed: exact offsets from a real parser.
 from __future__ import annotations
 
 import decimal
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -20,11 +19,11 @@ from selection.errors import (
     ArticlesMissingError,
     ArticlesNotListError,
     DataError,
-    EmptyFileError,
     EncodingError,
     InvalidJsonError,
     RootNotObjectError,
 )
+from selection.forms import HEAD_BYTES, other_form
 from selection.rules import ERROR_FIELD, TEXT_FIELD, TITLE_FIELD
 from selection.source import Readable
 from selection.view import LONGEST_NUMBER, NumberTooLongError, View
@@ -43,8 +42,6 @@ _WANTED = {
     str(extractor): frozenset({field, ERROR_FIELD, TITLE_FIELD})
     for extractor, field in TEXT_FIELD.items()
 }
-
-_UTF16_OR_32 = re.compile(rb"\xff\xfe|\xfe\xff|\x00|[^\x00]\x00")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,12 +160,10 @@ class Pass:
 
     def _head(self) -> bytes:
         head = b""
-        while len(head) < 4 and (chunk := self._source.read(4 - len(head))):
+        while len(head) < HEAD_BYTES and (chunk := self._source.read(HEAD_BYTES - len(head))):
             head += chunk
-        if not head:
-            raise EmptyFileError("the file is empty", byte=0)
-        if _UTF16_OR_32.match(head):
-            raise EncodingError("the file is UTF-16 or UTF-32; a batch must be UTF-8", byte=0)
+        if error := other_form(head):
+            raise error
         return head
 
     def _take(self, buffer: bytes, final: bool) -> bytes:
