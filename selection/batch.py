@@ -14,6 +14,7 @@ from typing import Any
 from selection.atomic import AtomicFile
 from selection.document import Article, Gap, Part
 from selection.errors import OutputIsInputError, OutputNameError, WriteError
+from selection.field_check import FieldCheck, extractors_with_text
 from selection.pick import Decided, pick
 from selection.rules import Extractor, Rule
 from selection.scan import scan
@@ -56,6 +57,7 @@ class Summary:
         seconds: of wall-clock time.
         python, unicode: versions; Unicode tables decide what a letter is and come with
             Python, so the same picks are promised for the same versions.
+        warnings: sentences on fields that no article, or almost none, has a text in.
     """
 
     input: str
@@ -68,6 +70,7 @@ class Summary:
     seconds: float
     python: str
     unicode: str
+    warnings: Sequence[str] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """The same as plain data, ready for JSON."""
@@ -115,6 +118,7 @@ def select_file(
     picks = Counter(dict.fromkeys(Extractor, 0))
     rules = Counter(dict.fromkeys(Rule, 0))
     skipped = 0
+    field_check = FieldCheck()
     with Source(path, roots) as source:
         check_target(target, source)
         with AtomicFile(target, roots) as file, source.unchanging():
@@ -127,6 +131,7 @@ def select_file(
                     file.write(splice(part, its.extractor))
                     picks[its.extractor] += 1
                     rules[its.rule] += 1
+                    field_check.add(extractors_with_text(part.fields), part.raw)
                 if progress:
                     progress(Progress(part.end, source.size, picks.total(), dict(picks)))
     return Summary(
@@ -140,6 +145,7 @@ def select_file(
         seconds=time.perf_counter() - began,
         python=".".join(map(str, sys.version_info[:3])),
         unicode=unicodedata.unidata_version,
+        warnings=field_check.warnings(),
     )
 
 

@@ -9,7 +9,8 @@ the last byte of the piece that it was fed: exact offsets from a real parser.
 from __future__ import annotations
 
 import decimal
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,6 +134,7 @@ class Pass:
         self._skipped = 0
 
         self._names: dict[str, str | None] = {}  # the article's id and url
+        self._to_reread: set[str] = set()  # those whose text differs from the value's
         self._fields: dict[str, Any] = {}
         self._has_pick = False
         self._key = ""  # of the article's member that is next or open
@@ -211,6 +213,8 @@ class Pass:
     def _close_article(self, last: bytes) -> Article:
         raw = b"".join([*self._held, last])
         self._held = []
+        if self._to_reread:
+            self._names |= _numbers_as_written(raw, self._to_reread)
         return Article(
             index=self._items - 1,
             start=self._offset - len(raw),
@@ -320,11 +324,15 @@ class Pass:
                 self._block = None
                 if self._key in _NAMES:
                     self._names[self._key] = str(value) if event in _NAMING else None
+                    # Of other numbers than whole ones the parser keeps the value alone.
+                    if event == "number" and (not isinstance(value, int) or value == 0):
+                        self._to_reread.add(self._key)
         elif depth == _LIST and self._list_open:
             self._items += 1
             if event == "start_map":
                 self._article_open = True
                 self._names = {}
+                self._to_reread = set()
                 self._fields = {}
                 self._has_pick = False
             else:
@@ -346,3 +354,12 @@ class Pass:
             self._list_open = False
         elif depth == 0:
             self._root_closed = True
+
+
+def _numbers_as_written(raw: bytes, names: Iterable[str]) -> dict[str, str]:
+    """The members of an article that are numbers, as text of the article."""
+    try:
+        article = json.loads(raw, parse_int=str, parse_float=str)
+    except (ValueError, RecursionError):  # too deep for Python's parser
+        return {}
+    return {name: article[name] for name in names if isinstance(article.get(name), str)}

@@ -6,7 +6,7 @@ import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Protocol
 
@@ -104,8 +104,15 @@ def log_left_out(paths: Sequence[str]) -> None:
         log(f"{', '.join(paths[:2])}{more}: left out, outputs by their names")
 
 
+def log_warnings(path: str, warnings: Iterable[str]) -> None:
+    """What is odd in a batch, a line each."""
+    for warning in warnings:
+        log(f"warning: {path}: {warning}")
+
+
 def log_summary(summary: Summary) -> None:
-    """A finished batch as one line on standard error."""
+    """A finished batch as one line on standard error, and its warnings."""
+    log_warnings(summary.input, summary.warnings)
     picks = ", ".join(f"{name} {count:,}" for name, count in summary.picks.items())
     log(
         f"{summary.input}: done, {summary.articles:,} articles ({picks}), "
@@ -114,7 +121,8 @@ def log_summary(summary: Summary) -> None:
 
 
 def log_report(page: Page) -> None:
-    """A written report as one line on standard error."""
+    """A written report as one line on standard error, and its warnings."""
+    log_warnings(page.input, page.warnings)
     log(
         f"{page.input}: {page.articles:,} articles, {page.listed:,} listed, "
         f"{page.with_texts:,} with their texts, a page of {page.bytes / 1e6:.1f} MB"

@@ -10,6 +10,7 @@ from selection.atomic import AtomicFile
 from selection.batch import check_target
 from selection.document import Article, Gap
 from selection.facts import Facts, facts_of
+from selection.field_check import FieldCheck, extractors_with_text
 from selection.overview import Overview
 from selection.page import Batch, has_text, page, row_json, text_json
 from selection.rules import Rule
@@ -37,6 +38,7 @@ class Report:
         listed: how many of them are in the page's list.
         with_texts: of how many the texts are in the page.
         bytes: size of the page.
+        warnings: as of ``Summary``.
     """
 
     input: str
@@ -45,6 +47,7 @@ class Report:
     listed: int
     with_texts: int
     bytes: int
+    warnings: Sequence[str]
 
 
 def default_report(path: str) -> str:
@@ -93,6 +96,7 @@ def write_report(
     """
     target = default_report(path) if output is None else output
     overview = Overview()
+    field_check = FieldCheck()
     size = 0
     with Source(path, roots) as source:
         check_target(target, source)
@@ -104,6 +108,7 @@ def write_report(
             with source.unchanging():
                 for facts, article in _articles(source, progress):
                     overview.add(facts)
+                    field_check.add(extractors_with_text(article.fields), article.raw)
                     rank = _rank(facts)
                     is_wanted = has_text(article) and texts.wants(rank, facts.index)
                     if rows.wants(rank, facts.index):
@@ -116,11 +121,12 @@ def write_report(
             texts.retain(rows.indexes())
             # Not as the locale reads it: the bytes are UTF-8, Source has seen to that.
             name = os.fsencode(os.path.basename(path)).decode()
-            batch = Batch(name, source.size, text_limit)
+            warnings = field_check.warnings()
+            batch = Batch(name, source.size, text_limit, warnings)
             for piece in page(batch, overview, rows, texts):
                 file.write((piece,))
                 size += len(piece)
-            report = Report(path, target, overview.articles, len(rows), len(texts), size)
+            report = Report(path, target, overview.articles, len(rows), len(texts), size, warnings)
     return report
 
 

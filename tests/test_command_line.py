@@ -284,6 +284,25 @@ def test_a_stopped_run_says_what_is_done_and_what_is_not(
     assert sorted(path.name for path in tmp_path.glob("*_selected.json")) == ["a_selected.json"]
 
 
+# Numbers as ids
+
+
+@pytest.mark.parametrize("number", ["1e3", "1E+3", "1.10", "-0", "0", "12", "1e400"])
+def test_an_id_is_found_and_shown_as_it_is_written(tmp_path: Path, number: str) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(f'{{"articles": [{{"id": 1000}}, {{"id": {number}, "a": "\\ud800"}}]}}')
+    done = run("explain", path, "--id", number, "--json")
+    [found] = map(json.loads, done.stdout.splitlines())
+    assert (found["index"], found["id"]) == (1, number)
+
+
+def test_the_last_of_two_ids_counts_whatever_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{"articles": [{"id": 1e3, "id": "x"}, {"id": "x", "id": 1e3}]}')
+    ids = [json.loads(line)["id"] for line in run("explain", path, "--json").stdout.splitlines()]
+    assert ids == ["x", "1e3"]
+
+
 # Terminals
 
 

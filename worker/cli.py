@@ -18,7 +18,7 @@ from selection import command, errors
 from selection.batch import Summary
 from selection.errors import SelectionError
 from selection.inputs import Plan, make_folder, plan
-from selection.log import log, log_error, log_left_out, printable, progress
+from selection.log import log, log_error, log_left_out, log_warnings, printable, progress
 from selection.show import console, print_summaries
 from worker import show
 from worker.doctor import examine
@@ -269,6 +269,8 @@ def local(
         ids = list(dict.fromkeys(job.id for job in jobs))
         batches = follow(connection, settings, ids, running.require) if ids else []
     summaries = [Summary(**batch.summary) for batch in batches if batch.summary]
+    for summary in summaries:
+        log_warnings(summary.input, summary.warnings)
     if as_json:
         _print_batches(batches, as_json)
     else:
