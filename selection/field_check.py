@@ -60,7 +60,7 @@ class FieldCheck:
         )
 
     def _instead(self, extractor: Extractor) -> str:
-        if found := self._found[extractor].most_common(_MOST_NAMES_SHOWN):
+        if found := self._found[extractor].most_common()[:_MOST_NAMES_SHOWN]:
             return f"found instead: {', '.join(repr(name) for name, _ in found)}"
         if self._empty[extractor]:
             return "the field is there and empty"
