@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from selection.atomic import AtomicFile
 from selection.decided import decided
 from selection.errors import OutputFolderMissingError
+from selection.field_check import FieldCheck
 from selection.parts import Gap
 from selection.rules import Extractor, Rule
 from selection.source import READ_SIZE, Source
@@ -60,6 +61,7 @@ class Summary:
         seconds: of wall-clock time.
         python, unicode: versions; Unicode tables decide what a letter is and come with
             Python, so the same picks are promised for the same versions.
+        warnings: sentences on fields that no article, or almost none, has a text in.
     """
 
     input: str
@@ -72,6 +74,7 @@ class Summary:
     seconds: float
     python: str
     unicode: str
+    warnings: Sequence[str] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """The same as plain data, ready for JSON."""
@@ -143,6 +146,7 @@ def _select(
     picks = Counter(dict.fromkeys(Extractor, 0))
     rules = Counter(dict.fromkeys(Rule, 0))
     skipped = 0
+    field_check = FieldCheck()
     with (
         Source(path, roots) as source,
         AtomicFile(target, source, roots) as file,
@@ -156,6 +160,7 @@ def _select(
                 file.write(splice(part.raw, pick.extractor, pick.spans))
                 picks[pick.extractor] += 1
                 rules[pick.rule] += 1
+                field_check.add(pick.with_text, part.raw)
             if progress:
                 progress(Progress(part.end, source.size, picks.total(), dict(picks)))
     return Summary(
@@ -169,6 +174,7 @@ def _select(
         seconds=time.perf_counter() - began,
         python=".".join(map(str, sys.version_info[:3])),
         unicode=unicodedata.unidata_version,
+        warnings=field_check.warnings(),
     )
 
 

@@ -22,7 +22,8 @@ _EXTRACTORS, _RULES = tuple(Extractor), tuple(Rule)
 _EXTRACTOR_NUMBER = {extractor: number for number, extractor in enumerate(_EXTRACTORS)}
 _RULE_NUMBER = {rule: number for number, rule in enumerate(_RULES)}
 
-# Two bytes an article, for the extractor and the rule, and the spans of those that have any.
+# Three bytes an article, for the extractor, the rule and the texts that there are, and the spans of
+# those that have any.
 _Picks = tuple[bytes, dict[int, tuple[Span, ...]]]
 
 
@@ -98,12 +99,17 @@ class _OpenFile:
 
 
 def _packed(picks: list[Pick]) -> _Picks:
-    numbers = [(_EXTRACTOR_NUMBER[pick.extractor], _RULE_NUMBER[pick.rule]) for pick in picks]
+    numbers = [
+        (_EXTRACTOR_NUMBER[pick.extractor], _RULE_NUMBER[pick.rule], pick.with_text)
+        for pick in picks
+    ]
     spans = {index: pick.spans for index, pick in enumerate(picks) if pick.spans}
-    return bytes([number for pair in numbers for number in pair]), spans
+    return bytes([number for three in numbers for number in three]), spans
 
 
 def _unpacked(picks: _Picks) -> Iterator[Pick]:
     numbers, spans = picks
-    for index, (extractor, rule) in enumerate(zip(numbers[::2], numbers[1::2])):
-        yield Pick(_EXTRACTORS[extractor], _RULES[rule], spans.get(index, ()))
+    for index, (extractor, rule, texts) in enumerate(
+        zip(numbers[::3], numbers[1::3], numbers[2::3])
+    ):
+        yield Pick(_EXTRACTORS[extractor], _RULES[rule], texts, spans.get(index, ()))

@@ -8,16 +8,20 @@ import platform
 import re
 import unicodedata
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, ClassVar, NoReturn
 
 import click
 
 from selection import command, log
 from selection.backend import backend
-from selection.batch import Progress, Summary, default_output, select_file
+from selection.batch import Progress, Summary, select_file
 from selection.cores import usable_cores
-from selection.errors import InputMissingError, OutputError, SelectionError
+from selection.current import is_current, remember
+from selection.errors import InputMissingError, SelectionError
 from selection.explain import explain_file
+from selection.inputs import Planned, make_folder, plan
+from selection.results import Outcome, Results
 from selection.verify import verify_files
 
 _EXIT_CODES = """
@@ -90,86 +94,98 @@ def selection() -> None:
 
 @selection.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_FILE)
-@click.option("-o", "--output", type=_FILE, help="Write here (with one FILE).")
+@click.option("-o", "--output", type=_FILE, help="Write here; picked/ names a folder.")
 @click.option("--output-dir", type=_FILE, help="Write into this folder; it is made if missing.")
-@click.option("--jobs", type=click.IntRange(min=1), help="Processes that decide; the cores.")
+@click.option("-r", "--recursive", is_flag=True, help="Look into the folders of folders, too.")
+@click.option("--if-changed", is_flag=True, help="Leave outputs alone that are up to date.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Processes; one per core by default.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a file, no more.")
 def run(
     files: Sequence[str],
     output: str | None,
     output_dir: str | None,
+    recursive: bool,
+    if_changed: bool,
     jobs: int | None,
     as_json: bool,
 ) -> int:
     """Copy each FILE to <name>_selected.json with a pick for every article.
 
+    A FILE is a batch, a pattern or a folder (its *.json); *_selected.json are left out. Below
+    --output-dir the batches keep their folders, from the deepest that all FILEs have in common.
+
     A file that fails does not stop the others; the exit code is the first failure's.
+
+    With --if-changed an output is kept if neither it nor its input nor the program has changed
+    since a run with --if-changed made it. There are never more processes than cores.
 
     \b
     Examples:
       selection run batch.json                      writes batch_selected.json beside it
       selection run batch.json -o picked.json
       selection run out/*.json --output-dir picked --json
+      selection run data --recursive -o picked/ --if-changed
     """
-    targets = _targets(files, output, output_dir)
-    summaries: list[Summary] = []
-    code = 0
-    for path, target in zip(files, targets):
-        try:
-            summary = _select(path, target, output_dir, jobs or usable_cores())
-        except SelectionError as error:
-            code = code or error.exit_code
-            log.log_error(error)
+    planned = plan(files, output, output_dir, recursive=recursive)
+    log.log_left_out(planned.left_out)
+    results = Results(planned)
+    try:
+        for batch in planned.batches:
+            result = _outcome(batch, jobs, if_changed)
+            results.add(batch, result)
             if as_json:
-                _print_json({"input": path, "output": target, "error": error.as_dict()})
-            continue
-        summaries.append(summary)
-        log.log_summary(summary)
-        if as_json:
-            _print_json(summary.as_dict())
-    if summaries and not as_json:
-        # What draws costs a twentieth of a second to import.
-        from selection.show import print_summaries
-
-        print_summaries(summaries)
-    return code
+                _print_json(_as_dict(batch, result))
+    except (KeyboardInterrupt, SystemExit):
+        results.log_stopped()
+        raise
+    if not as_json:
+        results.print_table()
+    results.log_failures()
+    return results.exit_code
 
 
-def _select(path: str, target: str, folder: str | None, jobs: int) -> Summary:
-    if folder is not None:
-        try:
-            os.makedirs(folder, exist_ok=True)
-        except OSError as error:
-            raise OutputError(f"cannot be made: {error.strerror}", path=folder) from None
-    with log.progress(path) as report:
+def _outcome(batch: Planned, jobs: int | None, if_changed: bool) -> Outcome:
+    """Select one batch and log how it ends."""
+    try:
+        make_folder(batch)
+        if if_changed and is_current(batch.path, batch.target):
+            log.log(f"{batch.path}: unchanged, output {batch.target} kept")
+            return None
+        summary = _select(batch, _processes(jobs), if_changed)
+    except SelectionError as error:
+        log.log_error(error)
+        return error
+    log.log_summary(summary)
+    return summary
+
+
+def _select(batch: Planned, jobs: int, is_recorded: bool) -> Summary:
+    with suppress(OSError):  # what is wrong with the file is said by select_file
+        found = os.stat(batch.path)
+    with log.progress(batch.path) as report:
 
         def progress(now: Progress) -> None:
             report(now.bytes_done, now.bytes_total, now.articles)
 
-        return select_file(path, target, progress, jobs=jobs)
+        summary = select_file(batch.path, batch.target, progress, jobs=jobs)
+    if is_recorded:
+        try:
+            remember(batch.path, found, batch.target)
+        except OSError as error:
+            log.log(f"{batch.path}: --if-changed cannot keep its record: {error}")
+    return summary
 
 
-def _targets(files: Sequence[str], output: str | None, folder: str | None) -> list[str]:
-    """The output of each file; refuses what would overwrite itself."""
-    if output is not None and folder is not None:
-        raise click.UsageError("give --output or --output-dir, not both")
-    if output is not None:
-        if len(files) > 1:
-            raise click.UsageError("--output goes with one FILE; use --output-dir")
-        return [output]
-    targets = [default_output(path) for path in files]
-    if folder is not None:
-        targets = [os.path.join(folder, os.path.basename(target)) for target in targets]
-    inputs = {os.path.realpath(path): path for path in files}
-    taken: dict[str, str] = {}
-    for path, target in zip(files, targets):
-        real = os.path.realpath(target)
-        if real in taken:
-            raise click.UsageError(f"{taken[real]} and {path} have the same output: {target}")
-        if real in inputs:
-            raise click.UsageError(f"{inputs[real]} is the output of {path}: leave it out")
-        taken[real] = path
-    return targets
+def _processes(jobs: int | None) -> int:
+    cores = usable_cores()
+    return min(jobs or cores, cores)
+
+
+def _as_dict(batch: Planned, result: Outcome) -> dict[str, Any]:
+    if isinstance(result, Summary):
+        return result.as_dict()
+    state = {"unchanged": True} if result is None else {"error": result.as_dict()}
+    return {"input": batch.path, "output": batch.target, **state}
 
 
 @selection.command()

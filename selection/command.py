@@ -12,7 +12,7 @@ import click
 
 from selection.entry import end_at_once, handle
 from selection.errors import OutOfMemoryError, SelectionError
-from selection.log import log, log_error
+from selection.log import log, log_error, printable
 
 USAGE = 2
 NO_INPUT = 66
@@ -57,6 +57,10 @@ def _run(command: click.Command) -> int:
     except BrokenPipeError:
         return BROKEN_PIPE
     except click.ClickException as error:
+        # An argument that click repeats can have control characters in it. The message is final
+        # for a type checker alone.
+        lines = map(printable, error.message.split("\n"))
+        error.message = "\n".join(lines)  # type: ignore[misc]
         error.show()
         return USAGE
     except SelectionError as error:

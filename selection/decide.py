@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from selection.field_check import texts_of
 from selection.parser import parse_article
 from selection.rules import Extractor, Rule, select_article
 from selection.splice import Span, pick_spans
@@ -16,11 +17,13 @@ class Pick:
     Attributes:
         extractor: the extractor that was picked.
         rule: the rule that picked it.
+        with_text: which extractors have a text, as :func:`selection.field_check.texts_of` gives it.
         spans: start and end of the value of each ``selected_extractor`` that the article has.
     """
 
     extractor: Extractor
     rule: Rule
+    with_text: int
     spans: tuple[Span, ...] = ()
 
 
@@ -36,4 +39,4 @@ def decide(raw: bytes) -> Pick:
     content = parse_article(raw)
     decision = select_article(content.fields)
     spans = tuple(pick_spans(raw)) if content.has_pick else ()
-    return Pick(decision.extractor, decision.rule, spans)
+    return Pick(decision.extractor, decision.rule, texts_of(content.fields), spans)

@@ -112,6 +112,18 @@ class NotANumberError(InvalidJsonError):
     """``NaN`` or ``Infinity`` where JSON wants a value; some Python pipelines write them."""
 
 
+class SeveralValuesError(InvalidJsonError):
+    """JSON values in a row, such as JSON Lines, where a batch is one object."""
+
+
+class OtherFormError(DataError):
+    """The input is not JSON text: a web page, a Git LFS pointer, nothing but NUL bytes."""
+
+
+class CompressedError(OtherFormError):
+    """The input is compressed."""
+
+
 class RootNotObjectError(DataError):
     """The JSON is valid, but its root is no object (FR-002)."""
 

@@ -12,9 +12,13 @@ from selection.errors import (
     InvalidJsonError,
     NotANumberError,
 )
+from selection.forms import several_values
 from selection.parser import NotUtf8Error, RootParser
 from selection.source import READ_SIZE, Readable, line_and_column
 from selection.split import read_head
+
+# How much before a place is looked at for a line's end.
+_NEAR = 64
 
 _NOT_A_NUMBER = re.compile(rb"-?(?:NaN|Infinity)")
 
@@ -91,7 +95,7 @@ def _first_byte_not_utf8(source: Readable, otherwise: int) -> int:
     return otherwise
 
 
-def _explained(error: InvalidJsonError, source: Readable) -> InvalidJsonError:
+def _explained(error: InvalidJsonError, source: Readable) -> DataError:
     """Say it in plain words where the bytes at the place show a known mistake."""
     start = max(0, (error.byte or 0) - 1)
     source.seek(start)
@@ -103,6 +107,10 @@ def _explained(error: InvalidJsonError, source: Readable) -> InvalidJsonError:
                 byte=start + skip,
                 article=error.article,
             )
+    if "trailing garbage" in error.message and error.byte is not None:
+        source.seek(max(0, error.byte - _NEAR))
+        before = source.read(min(error.byte, _NEAR))
+        return several_values(before, source.read(1), error.byte) or error
     return error
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import textwrap
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Protocol
 
@@ -36,9 +38,23 @@ def printable(text: str) -> str:
 
 
 def log(message: str) -> None:
-    """One line on standard error; where that cannot be written, the work goes on without."""
+    """Write a message to standard error: one line, or lines of words on a terminal.
+
+    Where it cannot be written, the work goes on without.
+    """
+    text = f"selection: {printable(message)}"
     with suppress(OSError):
-        print(f"selection: {printable(message)}", file=sys.stderr, flush=True)
+        if sys.stderr.isatty():
+            text = _wrapped(text)
+        print(text, file=sys.stderr, flush=True)
+
+
+def _wrapped(text: str) -> str:
+    columns = shutil.get_terminal_size().columns
+    # A path stays in one piece, so that it can be copied.
+    return textwrap.fill(
+        text, columns, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
 
 
 def log_error(error: SelectionError) -> None:
@@ -79,8 +95,24 @@ class _Lines:
         )
 
 
+def log_left_out(paths: Sequence[str]) -> None:
+    """What a command leaves out because it is an output by its name, as one line."""
+    if len(paths) == 1:
+        log(f"{paths[0]}: left out, an output by its name")
+    elif paths:
+        more = "" if len(paths) == 2 else f" and {len(paths) - 2} more"
+        log(f"{', '.join(paths[:2])}{more}: left out, outputs by their names")
+
+
+def log_warnings(path: str, warnings: Iterable[str]) -> None:
+    """What is odd in a batch, a line each."""
+    for warning in warnings:
+        log(f"warning: {path}: {warning}")
+
+
 def log_summary(summary: Summary) -> None:
-    """A finished batch as one line on standard error."""
+    """A finished batch as one line on standard error, and its warnings."""
+    log_warnings(summary.input, summary.warnings)
     picks = ", ".join(f"{name} {count:,}" for name, count in summary.picks.items())
     log(
         f"{summary.input}: done, {summary.articles:,} articles ({picks}), "
@@ -89,7 +121,8 @@ def log_summary(summary: Summary) -> None:
 
 
 def log_report(page: Page) -> None:
-    """A written report as one line on standard error."""
+    """A written report as one line on standard error, and its warnings."""
+    log_warnings(page.input, page.warnings)
     log(
         f"{page.input}: {page.articles:,} articles, {page.listed:,} listed, "
         f"{page.with_texts:,} with their texts, a page of {page.bytes / 1e6:.1f} MB"
@@ -99,11 +132,15 @@ def log_report(page: Page) -> None:
 def print_explanation_line(explanation: Explanation) -> None:
     """One article on one line: index, pick, rule, the three scores, id."""
     decision = explanation.decision
-    scores = "  ".join(
+    scores = " ".join(
         f"{c.extractor[0]} {'-' if c.score is None else format(c.score, '.4f'):6}"
         for c in decision.candidates
     )
     name = "" if explanation.id is None else printable(explanation.id)
-    print(
-        f"{explanation.index:>7}  {decision.extractor:<11}  {decision.rule:<19}  {scores}  {name}"
-    )
+    line = f"{explanation.index:>6} {decision.extractor:<11} {decision.rule:<19} {scores} "
+    if sys.stdout.isatty():
+        # What draws costs a twentieth of a second to import.
+        from selection.show import shorten
+
+        name = shorten(name, shutil.get_terminal_size().columns - len(line))
+    print(line + name)

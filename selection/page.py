@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib import resources
@@ -39,11 +39,12 @@ _EXTRACTORS, _RULES, _STATES = list(Extractor), list(Rule), list(State)
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What a page says of the batch's file: its name, its size, the limit of texts in bytes."""
+    """What a page says of the batch: its name, its size, the limit of texts in bytes, warnings."""
 
     name: str
     bytes: int
     text_limit: int
+    warnings: Sequence[str]
 
 
 def row_json(facts: Facts, article: Article) -> bytes:
@@ -117,7 +118,7 @@ def page(batch: Batch, overview: Overview, rows: Shelf, texts: Shelf) -> Iterato
         size=_size(batch.bytes),
         tiles="".join(_tile(*tile) for tile in _tiles(overview)),
         figures="".join(map(_figure, overview.figures())),
-        left_out="".join(f"<p>{sentence}</p>" for sentence in _left_out(batch, rows, texts)),
+        notes="".join(f"<p>{sentence}</p>" for sentence in _notes(batch, rows, texts)),
     )
     head, _, tail = html.partition(_DATA_MARK)
     yield head.encode()
@@ -219,7 +220,9 @@ def _table(figure: Figure) -> str:
     )
 
 
-def _left_out(batch: Batch, rows: Shelf, texts: Shelf) -> Iterator[str]:
+def _notes(batch: Batch, rows: Shelf, texts: Shelf) -> Iterator[str]:
+    for warning in batch.warnings:
+        yield f"<strong>Warning:</strong> {escape(warning)}."
     if rows.left_out:
         yield (
             f"The list has the {len(rows):,} articles whose extractors agree least; "

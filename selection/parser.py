@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import decimal
+import json
+from collections.abc import Iterable
 from typing import Any
 
 import ijson
@@ -275,11 +277,11 @@ def parse_article(raw: bytes) -> Content:
     view = sanitized(raw)
     try:
         try:
-            return _content(_events_of(view))
+            return _content(_events_of(view), raw)
         except UnicodeDecodeError:
             raise NotUtf8Error("a string that is not UTF-8") from None
         except _UNREADABLE_NUMBER:
-            return _content(_events_of(with_safe_numbers(view)))
+            return _content(_events_of(with_safe_numbers(view)), raw)
     except (*_UNREADABLE_NUMBER, ijson.JSONError, NumberTooLongError):
         raise InvalidJsonError("an article is not valid JSON") from None
 
@@ -292,9 +294,10 @@ def _events_of(view: bytes) -> list[tuple[str, Any]]:
     return events
 
 
-def _content(events: list[tuple[str, Any]]) -> Content:
+def _content(events: list[tuple[str, Any]], raw: bytes) -> Content:
     names: dict[str, str | None] = {}
     fields: dict[str, Any] = {}
+    to_reread: set[str] = set()  # the names whose text differs from the value's
     has_pick = False
     depth = 0
     key = ""  # of the article's member that is next or open
@@ -321,10 +324,24 @@ def _content(events: list[tuple[str, Any]]) -> Content:
                 fields[key] = block if event == "start_map" else None
             elif key in _NAMES:
                 names[key] = str(value) if event in _NAMING else None
+                # ijson keeps the value of a number, and its text only if it is a whole one.
+                if event == "number" and (not isinstance(value, int) or value == 0):
+                    to_reread.add(key)
         elif field is not None:
             if depth == 2:
                 block[field] = [] if is_start else value
             else:
                 block[field] = [None]  # a list or object counts by whether it is empty
         depth += is_start
+    if to_reread:
+        names |= _numbers_as_written(raw, to_reread)
     return Content(names.get("id"), names.get("url"), fields, has_pick)
+
+
+def _numbers_as_written(raw: bytes, names: Iterable[str]) -> dict[str, str]:
+    """Return the members of an article that are numbers, as the text that the article has."""
+    try:
+        article = json.loads(raw, parse_int=str, parse_float=str)
+    except (ValueError, RecursionError):  # too deep for Python's parser
+        return {}
+    return {name: article[name] for name in names if isinstance(article.get(name), str)}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from selection.atomic import AtomicFile
 from selection.facts import Facts, facts_of
+from selection.field_check import FieldCheck, texts_of
 from selection.overview import Overview
 from selection.page import Batch, has_text, page, row_json, text_json
 from selection.parts import Article, Gap
@@ -36,6 +37,7 @@ class Report:
         listed: how many of them are in the page's list.
         with_texts: of how many the texts are in the page.
         bytes: size of the page.
+        warnings: as of ``Summary``.
     """
 
     input: str
@@ -44,6 +46,7 @@ class Report:
     listed: int
     with_texts: int
     bytes: int
+    warnings: Sequence[str]
 
 
 def default_report(path: str) -> str:
@@ -92,6 +95,7 @@ def write_report(
     """
     target = default_report(path) if output is None else output
     overview = Overview()
+    field_check = FieldCheck()
     size = 0
     with (
         Source(path, roots) as source,
@@ -102,6 +106,7 @@ def write_report(
         with source.unchanging():
             for facts, article in _articles(source, progress):
                 overview.add(facts)
+                field_check.add(texts_of(article.fields), article.raw)
                 rank = _rank(facts)
                 is_wanted = has_text(article) and texts.wants(rank, facts.index)
                 if rows.wants(rank, facts.index):
@@ -114,11 +119,12 @@ def write_report(
         texts.retain(rows.indexes())
         # Not as the locale reads it: the bytes are UTF-8, Source has seen to that.
         name = os.fsencode(os.path.basename(path)).decode()
-        batch = Batch(name, source.size, text_limit)
+        warnings = field_check.warnings()
+        batch = Batch(name, source.size, text_limit, warnings)
         for piece in page(batch, overview, rows, texts):
             file.write((piece,))
             size += len(piece)
-        return Report(path, target, overview.articles, len(rows), len(texts), size)
+        return Report(path, target, overview.articles, len(rows), len(texts), size, warnings)
 
 
 def _articles(source: Source, progress: Progress | None) -> Iterator[tuple[Facts, Article]]:

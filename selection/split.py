@@ -8,7 +8,6 @@ except in one that is longer than any buffer.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from selection.boundaries import (
@@ -20,7 +19,7 @@ from selection.boundaries import (
     Boundaries,
     Find,
 )
-from selection.errors import EmptyFileError, EncodingError
+from selection.forms import HEAD_BYTES, other_form
 from selection.parser import PLACEHOLDER, RootParser
 from selection.parts import Gap, Item
 from selection.source import READ_SIZE, Readable
@@ -28,8 +27,6 @@ from selection.source import READ_SIZE, Readable
 # The root's parser reads a longer article itself while it streams, so that an article without
 # an end is an error before it fills the memory.
 _LONG_ARTICLE = 1 << 20
-
-_UTF16_OR_32 = re.compile(rb"\xff\xfe|\xfe\xff|\x00|[^\x00]\x00")
 
 
 def split(source: Readable, find: Find, read_size: int = READ_SIZE) -> Iterator[Gap | Item]:
@@ -57,16 +54,13 @@ def read_head(source: Readable) -> bytes:
     """Read the first bytes of a document and check that they can be those of a batch.
 
     Raises:
-        EmptyFileError: there are none.
-        EncodingError: they are those of UTF-16 or UTF-32.
+        DataError: they are those of a file in another form, which the error names.
     """
     head = b""
-    while len(head) < 4 and (chunk := source.read(4 - len(head))):
+    while len(head) < HEAD_BYTES and (chunk := source.read(HEAD_BYTES - len(head))):
         head += chunk
-    if not head:
-        raise EmptyFileError("the file is empty", byte=0)
-    if _UTF16_OR_32.match(head):
-        raise EncodingError("the file is UTF-16 or UTF-32; a batch must be UTF-8", byte=0)
+    if error := other_form(head):
+        raise error
     return head
 
 

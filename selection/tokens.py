@@ -34,7 +34,7 @@ _PIECE = 4096
 # Everything that decomposes into combining marks alone is in this class. CPython sorts a
 # run of marks by insertion, in quadratic time, so that long runs are sorted here.
 _SHORT_RUN = 32
-_MARKS = X
+_MARKS = re.compile(rf"(?:[^\w\x00-\x7f]|[\uff9e\uff9f]){{{_SHORT_RUN},}}+")
 
 
 class _Ids(dict[str, bytes]):
@@ -162,7 +162,7 @@ def _can_cut(before: str, behind: str) -> bool:
     is neither cased nor ignorable: a sigma behind such a character is not a final one.
     """
     normal = unicodedata.normalize("NFKC", before)
-    stops_sigma = f"A{normal[-1]}Σ".lower().endswith("σ")
+    stops_sigma = f"A{normal[-1]}Σ".lower().endswith("\u03c3")
     return stops_sigma and _stands_alone(unicodedata.normalize("NFKC", behind))
 
 

@@ -1084,6 +1084,7 @@ def test_the_summary(tmp_path: Path) -> None:
     assert data["picks"] == {"newspaper4k": 3, "readability": 1, "trafilatura": 1}
     assert set(data) == {
         *("input", "output", "articles", "skipped", "picks", "rules", "bytes", "seconds"),
+        "warnings",
         *("python", "unicode"),
     }
 

@@ -115,15 +115,16 @@ def test_run_output_and_output_dir(batch: Path, tmp_path: Path) -> None:
 
 
 def test_run_refuses_what_would_overwrite_itself(batch: Path, tmp_path: Path) -> None:
-    (tmp_path / "sub").mkdir()
-    twin = batches.write(tmp_path / "sub" / "batch.json", [])
+    twin = tmp_path / "batch.txt"
+    twin.write_bytes(batch.read_bytes())
     same_output = run("run", batch, twin, "--output-dir", tmp_path / "out")
     assert same_output.returncode == 2
     assert "same output" in same_output.stderr
     assert not (tmp_path / "out").exists()
 
+    (tmp_path / "link.json").symlink_to(tmp_path / "batch_selected.json")
     run("run", batch)
-    output_as_input = run("run", batch, tmp_path / "batch_selected.json")
+    output_as_input = run("run", batch, tmp_path / "link.json")
     assert output_as_input.returncode == 2
     assert "leave it out" in output_as_input.stderr
 
@@ -141,7 +142,8 @@ def test_run_refuses_what_would_overwrite_itself(batch: Path, tmp_path: Path) ->
         (["nonsense"], 2),
         (["run", "list.json"], 65),
         (["run", "missing.json"], 66),
-        (["run", "."], 66),
+        (["run", "missing*.json"], 66),
+        (["explain", "."], 66),
         (["explain", "batch.json", "--index", "9"], 66),
         (["explain", "batch.json", "--id", "nobody"], 66),
         (["run", "batch.json", "-o", "batch.json"], 73),

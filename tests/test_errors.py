@@ -218,7 +218,7 @@ def test_a_file_that_is_cut_off(tmp_path: Path) -> None:
 )
 def test_something_behind_the_root(tmp_path: Path, garbage: bytes, byte: int) -> None:
     error = error_of(tmp_path, b'{"articles": []}' + garbage)
-    assert type(error) is InvalidJsonError
+    assert isinstance(error, InvalidJsonError)
     assert (error.byte, error.article) == (byte, None)
 
 

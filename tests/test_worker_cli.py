@@ -15,7 +15,6 @@ import pytest
 from fleet import Events, Server, Workers, children, kill
 
 import worker
-from worker.files import expand
 
 
 def run(
@@ -73,12 +72,15 @@ def test_enqueue_goes_on_after_a_file_that_is_missing(folder: Path, workers: Wor
     assert f"{folder}/nope.json: there is no such file" in done.stderr
 
 
-def test_expand_takes_names_patterns_and_folders(folder: Path) -> None:
-    a, b, c = (str(folder / name) for name in ("a.json", "b.json", "c.json"))
-    assert expand([str(folder)]) == ([a, b, c], [str(folder / "a_selected.json")])
-    assert expand([str(folder / "[ab].json"), a]) == ([a, b], [])
-    odd = batches.write(folder / "x[1].json", [])
-    assert expand([str(odd)]) == ([str(odd)], [])
+def test_enqueue_keeps_the_folders_below_the_output_folder(folder: Path, workers: Workers) -> None:
+    (folder / "deep").mkdir()
+    batches.write(folder / "deep" / "a.json", [batches.picks_trafilatura()])
+    workers.start()
+    picked = folder / "picked"
+    done = run(workers, "enqueue", folder, "-r", "-o", f"{picked}/", "--wait", "--json")
+    assert done.returncode == 65  # c.json is not a batch
+    made = sorted(str(path.relative_to(picked)) for path in picked.rglob("*.json"))
+    assert made == ["a_selected.json", "b_selected.json", "deep/a_selected.json"]
 
 
 # status, retry
@@ -245,6 +247,15 @@ def test_local_selects_through_a_queue_of_its_own(folder: Path, workers: Workers
         "b_selected.json",
         "c.json",
     ]
+
+
+def test_local_takes_the_files_and_outputs_that_run_takes(folder: Path, workers: Workers) -> None:
+    picked = folder / "picked"
+    done = run(workers, "local", folder / "[ab]*.json", "--output-dir", picked, TMPDIR=str(folder))
+    assert done.returncode == 0
+    assert "a_selected.json: left out" in done.stderr
+    assert sorted(os.listdir(picked)) == ["a_selected.json", "b_selected.json"]
+    assert not (folder / "b_selected.json").exists()
 
 
 def test_local_with_json_prints_jobs_alone(folder: Path, workers: Workers) -> None:

@@ -17,11 +17,11 @@ from rq.job import Job
 from selection import command, errors
 from selection.batch import Summary
 from selection.errors import SelectionError
-from selection.log import log, log_error, printable, progress
+from selection.inputs import Plan, make_folder, plan
+from selection.log import log, log_error, log_left_out, log_warnings, printable, progress
 from selection.show import console, print_summaries
 from worker import show
 from worker.doctor import examine
-from worker.files import expand
 from worker.follow import follow
 from worker.health import is_alive
 from worker.local import LocalError, local_queue
@@ -77,24 +77,34 @@ def selection_worker() -> None:
 
 @selection_worker.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option("-o", "--output", type=click.Path(readable=False), help="Write here (with one FILE).")
+@click.option("-o", "--output", type=click.Path(readable=False), help="As of 'selection run'.")
+@click.option("--output-dir", type=click.Path(readable=False), help="Write into this folder.")
+@click.option("-r", "--recursive", is_flag=True, help="Look into the folders of folders, too.")
 @click.option("--wait", is_flag=True, help="Follow the jobs to their end.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a job, no more.")
-def enqueue(files: Sequence[str], output: str | None, wait: bool, as_json: bool) -> int:
+def enqueue(
+    files: Sequence[str],
+    output: str | None,
+    output_dir: str | None,
+    recursive: bool,
+    wait: bool,
+    as_json: bool,
+) -> int:
     """Enqueue each FILE: a batch, a pattern or a folder; *_selected.json are left out.
 
     A file that is enqueued already and has not changed stays one job. With --wait the exit
-    code is the first failure's.
+    code is the first failure's. Files and output options mean the same as for 'selection run'.
 
     \b
     Examples:
       selection-worker enqueue batch.json
-      selection-worker enqueue /data --wait
+      selection-worker enqueue /data --recursive --output-dir /picked --wait
       selection-worker enqueue '/data/2026-*/*.json' --json
     """
     settings = Settings.from_environment()
     connection = settings.connect()
-    jobs, code = _enqueue_all(files, output, connection, settings)
+    planned = plan(files, output, output_dir, recursive=recursive)
+    jobs, code = _enqueue_all(planned, connection, settings)
     ids = list(dict.fromkeys(job.id for job in jobs))
     if wait:
         batches = follow(connection, settings, ids)
@@ -105,32 +115,22 @@ def enqueue(files: Sequence[str], output: str | None, wait: bool, as_json: bool)
     return code
 
 
-def _enqueue_all(
-    files: Sequence[str], output: str | None, connection: Redis, settings: Settings
-) -> tuple[list[Job], int]:
+def _enqueue_all(planned: Plan, connection: Redis, settings: Settings) -> tuple[list[Job], int]:
     """Enqueue what can be enqueued; the jobs, and the first failure's exit code."""
+    log_left_out(planned.left_out)
     jobs: list[Job] = []
-    code = 0
-    paths: list[str] = []
-    for name in files:
+    errors: list[SelectionError] = list(planned.errors)
+    for batch in planned.batches:
         try:
-            found, outputs = expand([name])
+            make_folder(batch)
+            jobs.append(
+                enqueue_batch(batch.path, batch.output, connection=connection, settings=settings)
+            )
         except SelectionError as error:
-            code = code or error.exit_code
-            log_error(error)
-            continue
-        paths += found
-        for path in outputs:
-            log(f"{path}: left out, an output by its name")
-    if output is not None and len(paths) > 1:
-        raise click.UsageError("--output goes with one FILE")
-    for path in dict.fromkeys(paths):
-        try:
-            jobs.append(enqueue_batch(path, output, connection=connection, settings=settings))
-        except SelectionError as error:
-            code = code or error.exit_code
-            log_error(error)
-    return jobs, code
+            errors.append(error)
+    for each in errors:
+        log_error(each)
+    return jobs, errors[0].exit_code if errors else 0
 
 
 def _code(batches: Sequence[Batch]) -> int:
@@ -238,10 +238,22 @@ def doctor(as_json: bool) -> int:
 
 @selection_worker.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option("-o", "--output", type=click.Path(readable=False), help="As of 'selection run'.")
+@click.option("--output-dir", type=click.Path(readable=False), help="Write into this folder.")
+@click.option("-r", "--recursive", is_flag=True, help="Look into the folders of folders, too.")
 @click.option("--workers", type=click.IntRange(min=1), default=1, help="How many; 1 by default.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a job, no more.")
-def local(files: Sequence[str], workers: int, as_json: bool) -> int:
+def local(
+    files: Sequence[str],
+    output: str | None,
+    output_dir: str | None,
+    recursive: bool,
+    workers: int,
+    as_json: bool,
+) -> int:
     """Select FILEs through a private queue with real workers, all gone afterwards.
+
+    Files and output options mean the same as for 'selection run'.
 
     Ends by writing a report of each, <name>_report.html beside it, and printing its path.
 
@@ -250,12 +262,15 @@ def local(files: Sequence[str], workers: int, as_json: bool) -> int:
       selection-worker local river_plate_extracted.json
       selection-worker local /data --workers 2
     """
+    planned = plan(files, output, output_dir, recursive=recursive)
     with local_queue(Settings.from_environment(), workers) as (settings, running):
         connection = settings.connect()
-        jobs, code = _enqueue_all(files, None, connection, settings)
+        jobs, code = _enqueue_all(planned, connection, settings)
         ids = list(dict.fromkeys(job.id for job in jobs))
         batches = follow(connection, settings, ids, running.require) if ids else []
     summaries = [Summary(**batch.summary) for batch in batches if batch.summary]
+    for summary in summaries:
+        log_warnings(summary.input, summary.warnings)
     if as_json:
         _print_batches(batches, as_json)
     else:

@@ -22,7 +22,8 @@ def select_batch(path: str, output: str | None = None) -> dict[str, Any]:
 
     Returns:
         The summary as plain data: ``input``, ``output``, ``articles``, ``skipped``,
-        ``picks``, ``rules``, ``bytes``, ``seconds``, ``python``, ``unicode``.
+        ``picks``, ``rules``, ``bytes``, ``seconds``, ``python``, ``unicode``,
+        ``warnings``.
 
     Raises:
         TypeError: the arguments are no paths; final.

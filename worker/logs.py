@@ -53,8 +53,9 @@ def log_start(job: str, path: str, attempt: int) -> None:
 
 def log_finish(job: str, summary: Summary) -> None:
     """A run of a job ended well."""
+    warnings = {"warnings": list(summary.warnings)} if summary.warnings else {}
     _log(
-        logging.INFO,
+        logging.WARNING if warnings else logging.INFO,
         "job finished",
         job=job,
         path=summary.input,
@@ -62,6 +63,7 @@ def log_finish(job: str, summary: Summary) -> None:
         articles=summary.articles,
         seconds=round(summary.seconds, 3),
         rate=round(summary.articles / max(summary.seconds, 1e-9), 1),
+        **warnings,
     )
 
 
