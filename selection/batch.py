@@ -119,12 +119,12 @@ def select_file(
     path = os.fspath(input)
     target = default_output(path) if output is None else os.fspath(output)
     if jobs == 1 or not is_large(path):
-        return _select(path, target, progress, roots, read_size, None)
+        return select_with(None, path, target, progress, roots=roots, read_size=read_size)
     # What starts processes takes longer to import than a small batch takes to select.
     from selection.pool import Pool
 
     with Pool(jobs - 1) as pool:
-        return _select(path, target, progress, roots, read_size, pool)
+        return select_with(pool, path, target, progress, roots=roots, read_size=read_size)
 
 
 def is_large(path: str) -> bool:
@@ -134,14 +134,16 @@ def is_large(path: str) -> bool:
     return False
 
 
-def _select(
+def select_with(
+    pool: Pool | None,
     path: str,
     target: str,
-    progress: Callable[[Progress], object] | None,
-    roots: Sequence[str],
-    read_size: int,
-    pool: Pool | None,
+    progress: Callable[[Progress], object] | None = None,
+    *,
+    roots: Sequence[str] = (),
+    read_size: int = READ_SIZE,
 ) -> Summary:
+    """Do what :func:`select_file` does, with the processes of a pool."""
     began = time.perf_counter()
     picks = Counter(dict.fromkeys(Extractor, 0))
     rules = Counter(dict.fromkeys(Rule, 0))

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
 import re
 import unicodedata
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any, ClassVar, NoReturn
 
 import click
 
 from selection import command, log
 from selection.backend import backend
-from selection.batch import Progress, Summary, select_file
+from selection.batch import Summary
 from selection.cores import usable_cores
-from selection.current import is_current, remember
 from selection.errors import InputMissingError, SelectionError
 from selection.explain import explain_file
-from selection.inputs import Planned, make_folder, plan
+from selection.inputs import Planned, plan
 from selection.results import Outcome, Results
+from selection.runs import outcomes
 from selection.verify import verify_files
 
 _EXIT_CODES = """
@@ -130,8 +128,7 @@ def run(
     log.log_left_out(planned.left_out)
     results = Results(planned)
     try:
-        for batch in planned.batches:
-            result = _outcome(batch, jobs, if_changed)
+        for batch, result in outcomes(planned, _processes(jobs), if_changed):
             results.add(batch, result)
             if as_json:
                 _print_json(_as_dict(batch, result))
@@ -142,38 +139,6 @@ def run(
         results.print_table()
     results.log_failures()
     return results.exit_code
-
-
-def _outcome(batch: Planned, jobs: int | None, if_changed: bool) -> Outcome:
-    """Select one batch and log how it ends."""
-    try:
-        make_folder(batch)
-        if if_changed and is_current(batch.path, batch.target):
-            log.log(f"{batch.path}: unchanged, output {batch.target} kept")
-            return None
-        summary = _select(batch, _processes(jobs), if_changed)
-    except SelectionError as error:
-        log.log_error(error)
-        return error
-    log.log_summary(summary)
-    return summary
-
-
-def _select(batch: Planned, jobs: int, is_recorded: bool) -> Summary:
-    with suppress(OSError):  # what is wrong with the file is said by select_file
-        found = os.stat(batch.path)
-    with log.progress(batch.path) as report:
-
-        def progress(now: Progress) -> None:
-            report(now.bytes_done, now.bytes_total, now.articles)
-
-        summary = select_file(batch.path, batch.target, progress, jobs=jobs)
-    if is_recorded:
-        try:
-            remember(batch.path, found, batch.target)
-        except OSError as error:
-            log.log(f"{batch.path}: --if-changed cannot keep its record: {error}")
-    return summary
 
 
 def _processes(jobs: int | None) -> int:

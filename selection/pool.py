@@ -41,13 +41,14 @@ class Work(Generic[Result]):
     """Something to do, in this process or in another.
 
     Attributes:
-        function: what to call in a worker process; it must be importable there.
+        function: what to call in a worker process, importable there; None: only this process
+            can do it.
         args: its arguments, which are pickled.
         here: does the same in this process.
         size: bytes that are kept in memory until it is done.
     """
 
-    function: Callable[..., Result]
+    function: Callable[..., Result] | None
     args: tuple[Any, ...]
     here: Callable[[], Result]
     size: int = 0
@@ -225,7 +226,8 @@ class Pool:
         for payload, work in works:
             self._receive()
             task = _Task(work)
-            if worker := next((worker for worker in self._workers if worker.is_idle), None):
+            idle = (worker for worker in self._workers if worker.is_idle)
+            if work.function is not None and (worker := next(idle, None)):
                 worker.submit(task)
             else:
                 task.run_here()

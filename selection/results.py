@@ -5,7 +5,7 @@ from __future__ import annotations
 from selection.batch import Summary
 from selection.errors import DataError, InputError, OutputError, SelectionError
 from selection.inputs import Plan, Planned
-from selection.log import log, log_error
+from selection.log import log, log_error, log_summary
 
 #: How a batch ended: selected, failed, or unchanged since its output was made.
 Outcome = Summary | SelectionError | None
@@ -26,14 +26,17 @@ class Results:
             log_error(error)
 
     def add(self, batch: Planned, result: Outcome) -> None:
-        """Count one batch."""
+        """Count one batch and log how it ended."""
         self._ended.add(batch)
         if isinstance(result, Summary):
             self._summaries.append(result)
+            log_summary(result)
         elif result is None:
             self._unchanged += 1
+            log(f"{batch.path}: unchanged, output {batch.target} kept")
         else:
             self._failures.append(result)
+            log_error(result)
 
     @property
     def exit_code(self) -> int:

@@ -87,9 +87,11 @@ class _Splitter:
         """Give the parts that end in the next bytes."""
         self._buffer = self._buffer + chunk if self._buffer else chunk
         while self._searched < len(self._buffer):
+            offset = self._offset
             marks, self._searched = self._boundaries.find(self._buffer, self._searched)
             for mark in marks:
-                yield from self._at_boundary(mark >> KIND_BITS, mark & (1 << KIND_BITS) - 1)
+                position = (mark >> KIND_BITS) + offset - self._offset
+                yield from self._at_boundary(position, mark & (1 << KIND_BITS) - 1)
         if not self._in_article:
             self._feed(len(self._buffer))
             yield from self._gap(len(self._buffer))
@@ -117,15 +119,17 @@ class _Splitter:
             self._in_list = False
 
     def _close_article(self, end: int) -> Iterator[Item]:
-        start = self._begin
-        if end - start > _LONG_ARTICLE:
+        start = self._offset + self._begin
+        raw = self._buffer[self._begin : end]
+        self._in_article = False
+        self._begin = end
+        if len(raw) > _LONG_ARTICLE:
             self._feed(end, is_complete=True)
+            self._forget(end)  # it is not kept twice while it is decided
         else:
             self._root.feed(PLACEHOLDER, is_complete=True)
             self._fed = end
-        self._in_article = False
-        self._begin = end
-        yield Item(self._root.items - 1, self._offset + start, self._buffer[start:end])
+        yield Item(self._root.items - 1, start, raw)
 
     def _feed(self, end: int, is_complete: bool = False) -> None:
         self._root.feed(self._buffer[self._fed : end], is_complete)
