@@ -1,42 +1,124 @@
-"""``selection run --jobs 2`` against ``--jobs 1``."""
+"""``selection run --jobs 2`` against ``--jobs 1`` and against what the machine can give."""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from statistics import median
 
 from benchmarks import corpus
-from benchmarks.process import run
-from benchmarks.product import SAMPLE, has_jobs, selection_run
-from benchmarks.result import Goal, Result, Settings, Table
+from benchmarks.process import ROOT, run
+from benchmarks.product import SAMPLE, SELECTION, has_jobs, selection_run
+from benchmarks.result import Cell, Goal, Result, Settings, Table
+from selection.backend import backend
+from selection.decide import Pick
+from selection.parts import Gap
+from selection.rules import Extractor, Rule
+from selection.source import Source
+from selection.splice import splice
+from selection.split import split
 
-SIZE, QUICK_SIZE = 100_000_000, 5_000_000
-GOAL = 1.7
-WHAT = "--jobs 2, speed to --jobs 1"
+SIZE, QUICK_SIZE = 180_000_000, 5_000_000
+FILES, QUICK_FILES, FILE_SIZE = 400, 8, 500_000
+GOAL = 0.9
+MAIN_GOAL = 400.0
+WHATS = ("one file, --jobs 2, speed to the ceiling", "many files, --jobs 2, speed to the ceiling")
+MAIN = "MB a second that the main process splits, splices and writes"
 
-HOW = "Whole processes on one file of {megabytes:.0f} MB, medians of {runs} runs, taken in turn."
+HOW = (
+    "Whole processes on one file of {megabytes:.0f} MB and on {files} files of 0.5 MB, medians of "
+    "{runs} runs, taken in turn. The ceiling is what two runs with one job each do at once in the "
+    "same time. The last table is what one process does of the work that is not shared: read, "
+    "find boundaries, parse between articles, splice and write to nowhere."
+)
 
 
 def measure(settings: Settings) -> Result:
-    """The part of the suite."""
+    """Measure one large file, many small ones, and the main process."""
     missing = None
     if not has_jobs():
         missing = "`selection run` has no `--jobs`"
     elif (os.cpu_count() or 1) < 2:
         missing = "this machine has one core"
     if missing:
-        return Result("jobs", f"Not available: {missing}.", (), (Goal(WHAT, None, GOAL),))
-    batch, output = settings.folder / "jobs.json", settings.folder / "jobs.output"
-    size = QUICK_SIZE if settings.quick else SIZE
-    corpus.write_repeated(batch, settings.batch or SAMPLE, size)
-    found: dict[int, list[float]] = {1: [], 2: []}
+        missed = tuple(Goal(what, None, GOAL) for what in WHATS)
+        return Result("jobs", f"Not available: {missing}.", (), missed)
+    source = settings.batch or SAMPLE
+    large = settings.folder / "jobs.json"
+    corpus.write_repeated(large, source, QUICK_SIZE if settings.quick else SIZE)
+    small = []
+    for number in range(QUICK_FILES if settings.quick else FILES):
+        small.append(settings.folder / f"small{number}.json")
+        corpus.write_repeated(small[-1], source, FILE_SIZE)
+
+    def large_file(jobs: int, copy: int = 0) -> list[str]:
+        return selection_run(large, settings.folder / f"jobs{copy}.output", jobs)
+
+    def small_files(jobs: int, copy: int = 0) -> list[str]:
+        folder = settings.folder / f"jobs{copy}"
+        files = map(str, small)
+        return [
+            *SELECTION,
+            "run",
+            *files,
+            "--output-dir",
+            str(folder),
+            "--jobs",
+            str(jobs),
+            "--json",
+        ]
+
+    megabytes = large.stat().st_size / 1e6
+    rows: list[tuple[Cell, ...]] = []
+    goals: list[Goal] = []
+    for what, command in zip(WHATS, (large_file, small_files)):
+        one, two, both = _seconds(settings, what, command)
+        rows.append((what.partition(",")[0], one, two, both, one / two, 2 * one / both))
+        goals.append(Goal(what, both / (2 * two), GOAL))
+    head = ("what", "one job", "two jobs", "two runs at once", "times one", "ceiling")
+    main = megabytes / _main_seconds(large)
+    goals.append(Goal(MAIN, main, MAIN_GOAL))
+    tables = (
+        Table("Jobs", head, tuple(rows)),
+        Table("Main process", ("MB a second",), ((main,),)),
+    )
+    how = HOW.format(megabytes=megabytes, files=len(small), runs=settings.runs)
+    return Result("jobs", how, tables, tuple(goals))
+
+
+def _seconds(
+    settings: Settings, what: str, command: Callable[[int, int], Sequence[str]]
+) -> tuple[float, float, float]:
+    one, two, both = [], [], []
     for number in range(settings.runs):
-        settings.say(f"jobs: run {number + 1} of {settings.runs}")
-        for jobs, seconds in found.items():
-            seconds.append(run(selection_run(batch, output, jobs)))
-    one, two = (median(seconds) for seconds in found.values())
-    megabytes = batch.stat().st_size / 1e6
-    rows = ((1, one, megabytes / one, 1.0), (2, two, megabytes / two, one / two))
-    table = Table("Jobs", ("jobs", "seconds", "MB a second", "times one"), rows)
-    how = HOW.format(megabytes=megabytes, runs=settings.runs)
-    return Result("jobs", how, (table,), (Goal(WHAT, one / two, GOAL),))
+        settings.say(f"{what}: run {number + 1} of {settings.runs}")
+        one.append(run(command(1, 0)))
+        two.append(run(command(2, 0)))
+        both.append(_at_once([command(1, 0), command(1, 1)]))
+    return median(one), median(two), median(both)
+
+
+def _at_once(commands: Sequence[Sequence[str]]) -> float:
+    began = time.perf_counter()
+    quiet = {"cwd": ROOT, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    processes = [subprocess.Popen(command, **quiet) for command in commands]  # type: ignore[call-overload]
+    codes = [process.wait() for process in processes]
+    if any(codes):
+        raise SystemExit(f"two runs at once ended with {codes}")
+    return time.perf_counter() - began
+
+
+def _main_seconds(path: Path) -> float:
+    """CPU seconds of a run's main process if others decide every article."""
+    pick = Pick(Extractor.NEWSPAPER4K, Rule.SCORE, 0)
+    began = time.process_time()
+    with Source(str(path)) as source, open(os.devnull, "wb") as output:
+        for part in split(source, backend().find):
+            if isinstance(part, Gap):
+                output.write(part.raw)
+            else:
+                output.writelines(splice(part.raw, pick.extractor, pick.spans))
+    return time.process_time() - began

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 SUFFIX = "_selected"
 
-# A smaller file is done before a worker process has begun.
-_LARGE = 1 << 20
+#: Bytes that are selected in about the time in which a worker process starts, a tenth of a second.
+WORTH_WORKERS = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +128,15 @@ def select_file(
 
 
 def is_large(path: str) -> bool:
-    """Whether a batch is worth more than one process; what cannot be read is not."""
+    """Whether a batch is worth more than one process."""
+    return size_of(path) >= WORTH_WORKERS
+
+
+def size_of(path: str) -> int:
+    """Return how many bytes a batch has; 0 if that cannot be found out."""
     with suppress(OSError, ValueError):
-        return os.stat(path).st_size >= _LARGE
-    return False
+        return os.stat(path).st_size
+    return 0
 
 
 def select_with(

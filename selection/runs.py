@@ -9,7 +9,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from selection import log
-from selection.batch import Progress, Summary, is_large, select_with
+from selection.batch import (
+    WORTH_WORKERS,
+    Progress,
+    Summary,
+    is_large,
+    select_with,
+    size_of,
+)
 from selection.current import is_current, remember
 from selection.errors import SelectionError
 from selection.inputs import Plan, Planned, make_folder
@@ -31,7 +38,7 @@ def outcomes(planned: Plan, processes: int, if_changed: bool) -> Iterator[tuple[
         if_changed: whether outputs that are up to date are kept.
     """
     batches = planned.batches
-    if processes == 1 or not (len(batches) > 1 or any(is_large(b.path) for b in batches)):
+    if processes == 1 or sum(size_of(batch.path) for batch in batches) < WORTH_WORKERS:
         for batch in batches:
             try:
                 yield batch, _select_here(batch, if_changed, None)

@@ -36,6 +36,11 @@ def workers() -> list[int]:
     ]
 
 
+@pytest.fixture(autouse=True)
+def worth_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("selection.batch.WORTH_WORKERS", 1)
+
+
 @pytest.fixture(scope="module")
 def batch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Picks in turn, and between them items that are no articles."""
@@ -168,7 +173,7 @@ def test_a_full_disk_ends_the_workers(batch: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_command_that_is_stopped_leaves_no_worker(tmp_path: Path, number: signal.Signals) -> None:
     # Its input ends never, so it is in the midst of it when the signal comes.
-    path = batches.write_long(tmp_path / "long.json", 200)
+    path = batches.write_long(tmp_path / "long.json", 400)
     read, write = os.pipe()
     process = subprocess.Popen(
         [*SELECTION, "run", str(path), "--jobs", "3"],
