@@ -119,7 +119,7 @@ def run(
 
     \b
     Examples:
-      selection run batch.json                      writes batch_selected.json beside it
+      selection run batch.json                 writes batch_selected.json
       selection run batch.json -o picked.json
       selection run out/*.json --output-dir picked --json
       selection run data --recursive -o picked/ --if-changed

@@ -14,7 +14,7 @@ from typing import Any
 
 from selection.rules import ERROR_FIELD, TEXT_FIELD, TITLE_FIELD, Extractor
 
-# Fewer than one in so many is almost none.
+# Fewer than one in this many is almost none.
 _ALMOST_NONE = 100
 # Names are collected from some articles without a text, up to a size.
 _MOST_SAMPLES, _LARGEST_SAMPLE = 20, 1_000_000

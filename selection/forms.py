@@ -80,7 +80,7 @@ def _nothing_or_markup(head: bytes) -> DataError | None:
 
 
 def several_values(before: bytes, behind: bytes, byte: int) -> DataError | None:
-    """Recognize JSON values in a row by what stands around the end of the first one.
+    """Recognize JSON values in a row by what is around the end of the first one.
 
     Args:
         before, behind: some bytes on both sides of the place where the second one begins.

@@ -52,7 +52,7 @@ class Results:
             print_summaries(self._summaries, failed=len(self._failures), unchanged=self._unchanged)
 
     def log_failures(self) -> None:
-        """Log the failures again, in one place and by what to do; a single file needs it not."""
+        """Log the failures of several files again, in one place, grouped by what to do."""
         total = len(self._planned.batches) + len(self._planned.errors)
         if not self._failures or total == 1:
             return

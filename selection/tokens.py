@@ -28,7 +28,7 @@ _TOKEN = re.compile(r"[^\W_]+")
 _LONGEST_REMEMBERED_WORD = 32
 _MOST_REMEMBERED_WORDS = 1 << 16
 
-# A longer word is folded in pieces of about so many characters, which bounds the memory.
+# A longer word is folded in pieces of about this many characters, which bounds the memory.
 _PIECE = 4096
 
 # Everything that decomposes into combining marks alone is in this class. CPython sorts a

@@ -288,6 +288,7 @@ def test_help_has_an_example_for_each_command() -> None:
     for command in ("run", "explain", "verify"):
         text = run(command, "--help").stdout
         assert f"  selection {command} batch.json" in text
+        assert max(map(len, run(command, "--help", COLUMNS="80").stdout.splitlines())) <= 80
     assert "73   the output cannot be made" in run("--help").stdout
 
 
