@@ -391,7 +391,7 @@ def test_a_name_in_a_usage_error_is_escaped(tmp_path: Path) -> None:
 
 
 def test_there_are_never_more_processes_than_cores(tmp_path: Path) -> None:
-    path = batches.write_long(tmp_path / "a.json", 200)  # long enough for helpers to start
+    path = batches.write_long(tmp_path / "a.json", 400)  # long enough for workers to start
     command = [*SELECTION, "run", str(path), "--jobs", "1000", "--json"]
     # Each helper is one more thing that is started with these variables.
     trace = tmp_path / "started"

@@ -209,3 +209,62 @@ def test_the_command_takes_jobs(tmp_path: Path, batch: Path) -> None:
     assert (process.returncode, "wrong" in process.stderr) == (0, False)
     assert run("verify", batch, tmp_path / "picked.json").returncode == 0
     assert run("run", batch, "--jobs", "0").returncode == 2
+
+
+@pytest.fixture(scope="module")
+def small_batches(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with more than the processes are worth, in 40 files of 0.3 MB; one is wrong."""
+    folder = tmp_path_factory.mktemp("small")
+    padding = "x" * 3_000
+    for number in range(40):
+        articles = [MAKERS[(number + n) % 3](id=n, html=padding) for n in range(80)]
+        batches.write(folder / f"{number:02}.json", articles)
+    assert sum(path.stat().st_size for path in folder.iterdir()) > 9_000_000
+    (folder / "20.json").write_bytes(b'{"articles": [{]}')
+    return folder
+
+
+def test_many_small_batches_are_selected_as_by_one_process(
+    small_batches: Path, tmp_path: Path
+) -> None:
+    reports = []
+    for jobs in ("1", "2"):
+        done = run(
+            *("run", small_batches, "--output-dir", tmp_path / jobs, "--jobs", jobs, "--json")
+        )
+        assert (done.returncode, "Traceback" in done.stderr) == (65, False)
+        reports.append([json.loads(line) for line in done.stdout.splitlines()])
+    for alone, together in zip(*reports, strict=True):
+        for report in (alone, together):
+            report.pop("seconds", None)
+            report["output"] = os.path.basename(report["output"])
+        assert alone == together
+    assert [os.path.basename(report["input"]) for report in reports[1]] == [
+        f"{number:02}.json" for number in range(40)
+    ]
+    assert [index for index, report in enumerate(reports[1]) if "error" in report] == [20]
+    assert reports[1][20]["error"]["byte"] == 15
+    names = {f"{number:02}_selected.json" for number in range(40)} - {"20_selected.json"}
+    assert set(os.listdir(tmp_path / "1")) == set(os.listdir(tmp_path / "2")) == names
+    for name in names:
+        assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_worker_that_writes_a_file_when_the_command_is_stopped_removes_it(
+    small_batches: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    process = subprocess.Popen(
+        [*SELECTION, "run", small_batches, "--output-dir", tmp_path, "--jobs", "2"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stderr
+    next(line for line in process.stderr if "done" in line)
+    os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
+    _, messages = process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert "Traceback" not in messages
+    assert [name for name in os.listdir(tmp_path) if name.startswith(".")] == []
