@@ -589,7 +589,10 @@ def test_forged_jobs_are_refused_and_the_worker_lives_on(
     log = workers.log()
     assert log.count("job refused") == 5
     assert all(job in log for job in refused)
-    assert Counter(entry["job"] for entry in events.seen) == {good: 3}
+    for job in refused:
+        error = json.loads(events.wait_for(job, "failed")["error"])
+        assert (error["type"], error["retryable"]) == ("JobRefusedError", False)
+    assert Counter(entry["job"] for entry in events.seen) == {good: 3} | dict.fromkeys(refused, 1)
 
 
 def test_a_forged_job_does_not_pass_for_the_producers(

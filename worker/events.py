@@ -5,8 +5,9 @@ group reads it instead of polling. When ``finished`` comes, the output is in pla
 the result with the job a moment later. All fields are text:
 
 ===========  ========================================================================
-``event``    ``queued``, ``started``, ``finished``, ``failed``, ``retrying`` or
-             ``handed_back`` (a worker that was told to stop gave the job back)
+``event``    ``queued``, ``started``, ``finished``, ``failed`` (a refused job, too),
+             ``retrying``, ``stopped`` (on request) or ``handed_back`` (a graceful
+             shutdown returned the job to the queue)
 ``job``      the job's id
 ``path``     the batch
 ``output``   the output; empty: the default beside the batch
@@ -44,6 +45,7 @@ class Event(StrEnum):
     FINISHED = "finished"
     FAILED = "failed"
     RETRYING = "retrying"
+    STOPPED = "stopped"
     HANDED_BACK = "handed_back"
 
 
