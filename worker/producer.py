@@ -5,15 +5,18 @@ from __future__ import annotations
 import hashlib
 import os
 from contextlib import suppress
+from typing import Any
 
 from redis import Redis
+from redis.exceptions import WatchError
 from rq import Queue, Retry
-from rq.exceptions import DuplicateJobError, InvalidJobOperation, NoSuchJobError
+from rq.exceptions import DuplicateJobError, InvalidJobOperation
 from rq.job import Job, JobStatus
 
 from selection.batch import check_files
 from worker.events import STREAM, Event, publish
-from worker.report import batch_of
+from worker.recovery import fetch, is_stale, put_back
+from worker.report import files_of, record_put_back
 from worker.settings import Settings
 
 FUNCTION = "worker.jobs.select_batch"
@@ -99,18 +102,28 @@ def _new(
 def _existing(
     queue: Queue, job_id: str, final: str, path: str, output: str | None, settings: Settings
 ) -> Job | None:
-    """The job of that id, enqueued again if it is over without an output; None if it is gone."""
-    try:
-        job = Job.fetch(job_id, connection=queue.connection, serializer=queue.serializer)
-    except NoSuchJobError:
+    """The job of that id, enqueued again if it is over without an output; None if it is gone.
+
+    Gone is also what has the job's key and is not a job that can be read: it is deleted.
+    """
+    job = fetch(queue, job_id)
+    if job is None or job.unreadable:
+        queue.remove(job_id)
+        queue.connection.delete(Job.key_for(job_id))
         return None
     status = job.get_status(refresh=False)
     if status in _OVER:
+        if files_of(job) != (path, output):
+            # Written for the other kind of worker, or by someone else.
+            job.delete()
+            return None
         with suppress(InvalidJobOperation):  # another producer was faster
             return requeue(job, settings)
     elif status is JobStatus.FINISHED and not os.path.exists(final):
         job.delete()
         return None
+    elif is_stale(queue, job_id) and put_back(queue, job_id):
+        record_put_back(job, "nothing owned it", settings)
     return job
 
 
@@ -118,11 +131,26 @@ def requeue(job: Job, settings: Settings) -> Job:
     """Enqueue a failed job again, with all its tries.
 
     Raises:
-        InvalidJobOperation: it is not among the failed ones (any more).
+        InvalidJobOperation: it has not failed, or is enqueued again already.
     """
     job.retries_left = len(settings.retry_delays)
     job.retry_intervals = list(settings.retry_delays)
-    path, output = batch_of(job)
-    again: Job = job.requeue()
-    publish(job.connection, settings, Event.QUEUED, job.id, path, output)
-    return again
+    job.started_at = job.ended_at = None
+    path, output = files_of(job)
+    queue = Queue(job.origin, connection=job.connection, serializer=job.serializer)
+    with job.connection.pipeline() as pipeline:
+        try:
+            # Not RQ's own way, which asks the registry: it may have been lost.
+            pipeline.watch(job.key)
+            status: Any = pipeline.hget(job.key, "status")
+            if status is None or status.decode() not in _OVER:
+                raise InvalidJobOperation("it is not a failed job")
+            pipeline.multi()
+            queue.failed_job_registry.remove(job.id, pipeline=pipeline)
+            queue.canceled_job_registry.remove(job.id, pipeline=pipeline)
+            queue._enqueue_job(job, pipeline=pipeline)
+            publish(pipeline, settings, Event.QUEUED, job.id, path, output)
+            pipeline.execute()
+        except WatchError:
+            raise InvalidJobOperation("another producer was faster") from None
+    return job

@@ -66,6 +66,14 @@ def is_owned(queue: Queue, job_id: str, besides: str = "") -> bool:
     return runs or job_id.encode() in moved or any(score is not None for score in scores)
 
 
+def is_stale(queue: Queue, job_id: str) -> bool:
+    """Whether nothing owns the job, at two looks: between two owners there may be a moment."""
+    if is_owned(queue, job_id):
+        return False
+    time.sleep(_SECONDS_TO_START)
+    return not is_owned(queue, job_id)
+
+
 def claim_abandoned(queue: Queue) -> Iterator[SelectionJob]:
     """Take the jobs whose worker has missed its signs of life out of the registry.
 

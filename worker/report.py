@@ -60,7 +60,7 @@ def record_failure(
     if isinstance(error, retries.JobRefusedError):
         logs.log_refusal(job.id, facts["message"])
     else:
-        logs.log_failure(job.id, _files_of(job)[0], facts, retry_in)
+        logs.log_failure(job.id, files_of(job)[0], facts, retry_in)
     if retry_in is None:
         amounts = {"jobs:failed": 1, f"failures:{facts['type']}": 1}
         _record(job, settings, Event.FAILED, amounts, error=facts)
@@ -71,17 +71,17 @@ def record_failure(
 
 def record_stop(job: Job, settings: Settings) -> None:
     """Record that a running job was stopped on request."""
-    logs.log_stop(job.id, _files_of(job)[0])
+    logs.log_stop(job.id, files_of(job)[0])
     _record(job, settings, Event.STOPPED, {"jobs:stopped": 1})
 
 
 def record_put_back(job: Job, reason: str, settings: Settings) -> None:
     """Record that a job that no live worker had is in the queue again."""
     logs.log_put_back(job.id, reason)
-    publish(job.connection, settings, Event.QUEUED, job.id, *_files_of(job))
+    publish(job.connection, settings, Event.QUEUED, job.id, *files_of(job))
 
 
-def _files_of(job: Job) -> tuple[str, str | None]:
+def files_of(job: Job) -> tuple[str, str | None]:
     """As :func:`batch_of`, but without a path where the arguments are malformed."""
     try:
         path, output = batch_of(job)
@@ -95,7 +95,7 @@ def _record(
     job: Job, settings: Settings, event: Event, amounts: dict[str, int], **fields: Any
 ) -> None:
     job.meta |= {"state": event.value, "updated_at": timestamp()}
-    path, output = _files_of(job)
+    path, output = files_of(job)
     worker = job.worker_name or ""
     try:
         with job.connection.pipeline() as pipeline:
