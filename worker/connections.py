@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from redis import ConnectionPool, Redis
 from redis.backoff import ExponentialBackoff, NoBackoff
+from redis.exceptions import (
+    ClusterDownError,
+    MasterDownError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    ResponseError,
+)
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import ResponseError
 from redis.retry import Retry
 from rq.connections import parse_connection
 
@@ -23,7 +30,11 @@ _SECONDS_BETWEEN_LINES = 30.0
 _SECONDS_FOR_ONE_COMMAND = 2.0
 
 # What a server answers that works but takes no writes for now.
-_REFUSALS = ("OOM", "READONLY", "MISCONF", "NOREPLICAS", "MASTERDOWN", "CLUSTERDOWN", "LOADING")
+_REFUSAL = re.compile(
+    "(^|caused error: )(OOM|READONLY|MISCONF|NOREPLICAS|MASTERDOWN|CLUSTERDOWN|LOADING|UNBLOCKED) "
+)
+# Redis-py removes the code from the messages of the errors that it has a class for.
+_REFUSAL_TYPES = (OutOfMemoryError, ReadOnlyError, MasterDownError, ClusterDownError)
 
 
 class WriteRefusedError(RedisConnectionError):
@@ -74,13 +85,9 @@ def _call(do: Callable[[], _T]) -> _T:
     try:
         return do()
     except ResponseError as error:
-        if str(error).startswith(_REFUSALS) or type(error).__name__ in _REFUSAL_TYPES:
+        if isinstance(error, _REFUSAL_TYPES) or _REFUSAL.search(str(error)):
             raise WriteRefusedError(str(error)) from None
         raise
-
-
-# Redis-py removes the code from the messages of the errors that it has a class for.
-_REFUSAL_TYPES = ("OutOfMemoryError", "ReadOnlyError", "MasterDownError", "ClusterDownError")
 
 
 def impatient(connection: Redis) -> Redis:

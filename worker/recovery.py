@@ -26,7 +26,7 @@ from worker.rq_job import SelectionJob
 # slower, it finds that the job was put back and leaves it alone.
 _SECONDS_TO_START = 0.5
 
-_KEYS_AT_ONCE = 5000
+_KEYS_AT_ONCE, _JOBS_AT_ONCE = 5000, 1000
 _SUSPECTS = "selection:stale"
 _SUSPECTS_LOCK = "selection:stale-search"
 _OPEN = (JobStatus.QUEUED, JobStatus.STARTED, JobStatus.SCHEDULED)
@@ -95,7 +95,7 @@ def claim_abandoned(queue: Queue) -> Iterator[SelectionJob]:
             yield job
 
 
-def put_back_moved(queue: Queue) -> list[str]:
+def put_back_moved(queue: Queue) -> list[bytes]:
     """Put back what workers have moved and, a moment later, not started; the ids."""
     moved = _moved(queue)
     if not moved:
@@ -107,14 +107,13 @@ def put_back_moved(queue: Queue) -> list[str]:
     return [job_id for job_id in stuck if put_back(keys=keys, args=[job_id])]
 
 
-def _moved(queue: Queue) -> list[str]:
+def _moved(queue: Queue) -> list[bytes]:
     with queue.connection.pipeline() as pipeline:
         pipeline.lrange(queue.intermediate_queue_key, 0, -1)
         pipeline.zrange(queue.started_job_registry.key, 0, -1)
         moved, running = pipeline.execute()
     started = {_job_id(entry) for entry in running}
-    ids = (entry.decode(errors="backslashreplace") for entry in moved)
-    return [job_id for job_id in ids if job_id not in started]
+    return [entry for entry in moved if entry.decode(errors="replace") not in started]
 
 
 def put_back_stale(queue: Queue, seconds: int) -> list[SelectionJob]:
@@ -195,10 +194,14 @@ def put_back(queue: Queue, job_id: str) -> SelectionJob | None:
 
 def enqueue_due(queue: Queue, registry: ScheduledJobRegistry) -> None:
     """Move the scheduled jobs that are due by the server's clock to the queue."""
-    for job_id in registry.get_jobs_to_schedule(int(server_time(queue.connection))):
+    due: Any = queue.connection.zrangebyscore(
+        registry.key, 0, server_time(queue.connection), start=0, num=_JOBS_AT_ONCE
+    )
+    for entry in due:
+        job_id = entry.decode(errors="replace")
         job = fetch(queue, job_id)
         if job is None:
-            registry.remove(job_id)
+            queue.connection.zrem(registry.key, entry)
             continue
         with queue.connection.pipeline() as pipeline:
             try:

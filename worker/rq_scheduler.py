@@ -17,13 +17,19 @@ from worker.recovery import enqueue_due
 from worker.rq_queue import SelectionQueue
 
 
+# It is renewed every second.
+_SECONDS_OF_A_LOCK = 10
+
+
 class SelectionScheduler(RQScheduler):
-    """RQ's scheduler with three differences.
+    """RQ's scheduler with four differences.
 
     - It ends when its worker is killed, and at once when it is stopped while the server is
       away.
     - It enqueues each job once and by the server's clock, however many schedulers there are.
     - A job that cannot be read goes to the worker, which refuses it.
+    - Another takes its place some seconds after it was killed. In RQ that takes a minute, in
+      which no delayed retry begins.
     """
 
     def __init__(self, queues: Any, connection: Redis, patience: Patience, **options: Any) -> None:
@@ -44,6 +50,21 @@ class SelectionScheduler(RQScheduler):
     def end_with(self, parent: int) -> None:
         """In the scheduler's process: end with the worker."""
         become_child(parent, self._of_worker)
+
+    def acquire_locks(self, auto_start: bool = False) -> set[str]:
+        """Take the locks that are free."""
+        taken: set[str] = super().acquire_locks(auto_start)
+        self._shorten(taken)
+        return taken
+
+    def heartbeat(self) -> None:
+        """Keep the locks."""
+        super().heartbeat()
+        self._shorten(self._acquired_locks)
+
+    def _shorten(self, names: set[str]) -> None:
+        for name in names:
+            self.connection.expire(self.get_locking_key(name), _SECONDS_OF_A_LOCK)
 
     def enqueue_scheduled_jobs(self) -> None:
         """Enqueue what is due."""

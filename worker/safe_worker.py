@@ -184,7 +184,9 @@ class SelectionWorker(Worker):
 
     def _put_back(self, queue: Queue) -> None:
         for job_id in recovery.put_back_moved(queue):
-            logs.log_put_back(job_id, "its worker had not started it")
+            logs.log_put_back(
+                job_id.decode(errors="backslashreplace"), "its worker had not started it"
+            )
         for job in recovery.put_back_stale(queue, 4 * self._settings.heartbeat):
             record_put_back(job, "nothing owned it", self._settings)
 
@@ -342,6 +344,8 @@ class SelectionWorker(Worker):
         """Stop the scheduler and say goodbye, without waiting for a server that is away."""
         if self.is_horse:
             return
+        # What follows takes some seconds at most, and is not to be cut off half-way.
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         self._patience.end()
         self.stop_scheduler()
         self.connection = impatient(self.connection)
