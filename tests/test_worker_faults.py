@@ -7,12 +7,13 @@ import os
 import pickle
 import select
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from rq.serializers import JSONSerializer
 import worker
 from selection.verify import verify_files
 from worker.connections import server_time
+from worker.local import server_program
 from worker.recovery import enqueue_due
 from worker.report import error_as_dict
 from worker.rq_queue import SelectionQueue
@@ -628,3 +630,60 @@ def test_two_schedulers_enqueue_a_job_once(tmp_path: Path, workers: Workers, cli
         thread.join(30)
     assert client.lrange(QUEUE, 0, -1) == [job.encode()]
     assert client.zrange(registry.key, 0, -1) == [b"later"]
+
+
+# Sentinel
+
+
+@contextmanager
+def sentinel(folder: Path) -> Iterator[tuple[int, Path]]:
+    """Run a server and a sentinel; the server's port, and RQ's module of settings."""
+    ports = [_free_port() for _ in range(2)]
+    configuration = folder / "sentinel.conf"
+    configuration.write_text(
+        f"port {ports[1]}\nsentinel monitor mymaster 127.0.0.1 {ports[0]} 1\n", encoding="ascii"
+    )
+    module = folder / "sentinel_settings.py"
+    module.write_text(
+        f"SENTINEL = {{'INSTANCES': [('127.0.0.1', {ports[1]})], 'MASTER_NAME': 'mymaster'}}\n"
+    )
+    commands = [
+        [server_program(), "--port", str(ports[0]), "--dir", str(folder), "--save", ""],
+        [server_program(), str(configuration), "--sentinel"],
+    ]
+    processes = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for command in commands]
+    try:
+        for port in ports:
+            until(Redis(port=port).ping)
+        yield ports[0], module
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: int = taken.getsockname()[1]
+        return port
+
+
+def test_a_worker_behind_a_sentinel_works_and_ends_at_once(
+    tmp_path: Path, workers: Workers
+) -> None:
+    with sentinel(tmp_path) as (port, module):
+        workers.environment |= {
+            "RQ_REDIS_URL": "",
+            "RQ_CONFIG": module.stem,
+            "PYTHONPATH": f"{tmp_path}:{Path(worker.__file__).parents[1]}",
+        }
+        process = workers.start()
+        client = Redis(port=port, socket_timeout=None)
+        job = by_name(small(tmp_path / "a.json"), client).id
+        Events(client).wait_for(job, "finished", seconds=20)
+        until(lambda: is_idle(client))
+        process.terminate()
+        assert ended(process, 30) < 8
+        assert process.returncode == 0
+        assert "Traceback" not in workers.log()

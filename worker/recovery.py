@@ -19,6 +19,7 @@ from rq.job import Job, JobStatus
 from rq.rate_limit import RateLimitRegistry
 from rq.registry import ReadyJobRegistry, ScheduledJobRegistry
 
+from worker import logs
 from worker.connections import server_time
 from worker.rq_job import SelectionJob
 
@@ -215,6 +216,9 @@ def enqueue_due(queue: Queue, registry: ScheduledJobRegistry) -> None:
                 pipeline.execute()
             except WatchError:
                 continue
+            except (TypeError, ValueError, AttributeError) as error:
+                # A job of which RQ can make nothing; the others are due, too.
+                logs.log_odd(f"job {job_id}", error)
 
 
 def enqueue_waiting(queue: Queue) -> None:

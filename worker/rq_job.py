@@ -62,12 +62,12 @@ class SelectionJob(Job):
             probe.restore({b"data": b"", **fields})
         except Exception:  # of whatever kind the field's parser raises
             return False
+        if not all(isinstance(job_id, str) for job_id in _items(probe._dependency_ids)):
+            return False
         numbers = [getattr(probe, name) for name in _NUMBERS]
         pauses = probe.retry_intervals
         if pauses is not None:
-            if not isinstance(pauses, list):
-                return False
-            numbers += [-1 if pause is None else pause for pause in pauses]
+            numbers += [-2 if pause is None else pause for pause in _items(pauses)]
         return all(number is None or _is_number(number) for number in numbers)
 
     def retry(self, queue: Queue, pipeline: Pipeline) -> None:
@@ -123,6 +123,11 @@ class StartedRegistry(StartedJobRegistry):
 
 # What RQ calculates with. A larger number ends in an OverflowError of an alarm or a date.
 _NUMBERS = ("timeout", "result_ttl", "failure_ttl", "ttl", "retries_left", "number_of_retries")
+
+
+def _items(value: object) -> list[Any]:
+    """The items of a list; one that is not sound where there is no list."""
+    return value if isinstance(value, list) else [None]
 
 
 def _is_number(value: object) -> bool:

@@ -16,7 +16,6 @@ from worker.connections import Patience
 from worker.recovery import enqueue_due
 from worker.rq_queue import SelectionQueue
 
-
 # It is renewed every second.
 _SECONDS_OF_A_LOCK = 10
 
