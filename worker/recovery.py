@@ -217,8 +217,11 @@ def enqueue_due(queue: Queue, registry: ScheduledJobRegistry) -> None:
             except WatchError:
                 continue
             except (TypeError, ValueError, AttributeError) as error:
-                # A job of which RQ can make nothing; the others are due, too.
+                # RQ cannot save what it has read. The worker refuses the job.
                 logs.log_odd(f"job {job_id}", error)
+                pipeline.reset()
+                registry.remove(job_id)
+                queue.push_job_id(job_id)
 
 
 def enqueue_waiting(queue: Queue) -> None:
