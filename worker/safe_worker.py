@@ -22,6 +22,7 @@ from rq.serializers import JSONSerializer
 from selection import SelectionError
 from worker import logs, retries
 from worker.handback import HandBack, orders
+from worker.members import read_member, registration
 from worker.producer import FUNCTION
 from worker.report import tell_failure
 from worker.retries import WorkerKilledError
@@ -80,6 +81,23 @@ class SelectionWorker(Worker):
         options["with_scheduler"] = True
         worked: bool = super().work(*args, **options)
         return worked
+
+    def serialize(self) -> dict[str, Any]:
+        """RQ's registration, with what status, doctor and the health check need."""
+        fields: dict[str, Any] = super().serialize()
+        return fields | registration(os.getpid(), self._settings)
+
+    def register_birth(self) -> None:
+        """Register, also in the place of a dead worker of the same name.
+
+        RQ refuses the name of a worker that was killed for eight minutes.
+        """
+        fields: Any = self.connection.hgetall(self.key)
+        texts = {name.decode(): value.decode("utf-8", "replace") for name, value in fields.items()}
+        earlier = read_member(self.key, texts)
+        if earlier is not None and not earlier.is_alive:
+            self.connection.delete(self.key)
+        super().register_birth()
 
     def run_maintenance_tasks(self) -> None:
         """Look for abandoned jobs, and let what is known of dead workers end.
