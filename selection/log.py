@@ -35,10 +35,19 @@ def printable(text: str) -> str:
     )
 
 
+_program = "selection"
+
+
+def name_program(name: str) -> None:
+    """Set the name that begins every line."""
+    global _program
+    _program = name
+
+
 def log(message: str) -> None:
     """One line on standard error; where that cannot be written, the work goes on without."""
     with suppress(OSError):
-        print(f"selection: {printable(message)}", file=sys.stderr, flush=True)
+        print(f"{_program}: {printable(message)}", file=sys.stderr, flush=True)
 
 
 def log_error(error: SelectionError) -> None:

@@ -130,9 +130,11 @@ def test_doctor_finds_what_is_missing(folder: Path, workers: Workers, events: Ev
         "redis": "ok",
         "eviction": "ok",
         "persistence": "ok",
+        "writing": "ok",
         "workers": "fault",
         "scheduler": "warning",
         "queue": "ok",
+        "outcomes": "ok",
         "paths": "ok",
     }
     job = json.loads(run(workers, "enqueue", folder / "a.json", "--json").stdout)["job"]
@@ -166,7 +168,7 @@ def test_a_server_that_is_not_there_is_one_sentence(workers: Workers) -> None:
         done = run(workers, *command, RQ_REDIS_URL="unix:///nonexistent/socket")
         assert done.returncode == 69
         assert "Traceback" not in done.stderr
-        assert done.stderr.startswith("selection: error: ")
+        assert done.stderr.startswith("selection-worker: error: ")
     assert run(workers, "doctor", RQ_REDIS_URL="unix:///nonexistent/socket").returncode == 1
 
 

@@ -364,12 +364,13 @@ def test_a_job_that_nothing_owns_any_more_is_found_and_run(
     until(lambda: not client.exists("selection:stale:selection"))
 
 
-def test_enqueueing_a_job_that_nothing_owns_puts_it_back_at_once(
+def test_enqueueing_a_job_that_nothing_owns_puts_it_back(
     tmp_path: Path, workers: Workers, client: Redis
 ) -> None:
     path = small(tmp_path / "a.json")
     job = enqueue(path, workers, client)
     client.delete(QUEUE)
+    write(job, client, enqueued_at="2026-01-01T00:00:00.000000Z")
     assert enqueue(path, workers, client) == job
     assert client.lrange(QUEUE, 0, -1) == [job.encode()]
     # It has an owner now, so it stays one.

@@ -6,8 +6,9 @@ the result with the job a moment later. All fields are text:
 
 ===========  ========================================================================
 ``event``    ``queued``, ``started``, ``finished``, ``failed`` (a refused job, too),
-             ``retrying``, ``stopped`` (on request) or ``handed_back`` (a graceful
-             shutdown returned the job to the queue)
+             ``retrying``, ``stopped`` (on request), ``handed_back`` (a graceful
+             shutdown returned the job to the queue) or ``canceled`` (an operator
+             removed the job before it was run)
 ``job``      the job's id
 ``path``     the batch
 ``output``   the output; empty: the default beside the batch
@@ -36,6 +37,9 @@ from worker.settings import Settings
 STREAM = "selection:events"
 COUNTERS = "selection:counters"
 
+#: The histogram of the durations of finished batches, in seconds.
+DURATION_BOUNDS = (0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0, float("inf"))
+
 
 class Event(StrEnum):
     """A change of a job's state."""
@@ -47,6 +51,7 @@ class Event(StrEnum):
     RETRYING = "retrying"
     STOPPED = "stopped"
     HANDED_BACK = "handed_back"
+    CANCELED = "canceled"
 
 
 def timestamp() -> str:
@@ -85,6 +90,11 @@ def count(pipeline: Pipeline, amounts: Mapping[str, int]) -> None:
             pipeline.hincrby(COUNTERS, name, amount)
 
 
+def duration_bound(seconds: float) -> str:
+    """Return the smallest bound of the histogram that is not less, as text."""
+    return str(next(bound for bound in DURATION_BOUNDS if seconds <= bound))
+
+
 def finished_amounts(summary: Mapping[str, Any]) -> dict[str, int]:
     """What a finished batch adds to the counters."""
     return {
@@ -92,6 +102,8 @@ def finished_amounts(summary: Mapping[str, Any]) -> dict[str, int]:
         "articles": summary["articles"],
         "skipped": summary["skipped"],
         "bytes": summary["bytes"],
+        "milliseconds": round(1000 * summary["seconds"]),
+        f"durations:{duration_bound(summary['seconds'])}": 1,
         **{f"picks:{name}": amount for name, amount in summary["picks"].items()},
         **{f"rules:{name}": amount for name, amount in summary["rules"].items()},
     }

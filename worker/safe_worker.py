@@ -33,6 +33,8 @@ from worker import logs, recovery, retries
 from worker.children import become_child
 from worker.connections import Patience, impatient, server_time
 from worker.handback import HandBack, orders
+from worker.members import Member, read_member, registration
+from worker.processes import runs
 from worker.producer import FUNCTION
 from worker.report import batch_of, record_failure, record_put_back, record_stop
 from worker.retries import JobRefusedError, WorkerKilledError
@@ -95,25 +97,23 @@ class SelectionWorker(Worker):
         super().bootstrap(*args, **options)
         self._patience.wait_for_the_server()
 
+    def serialize(self) -> dict[str, Any]:
+        """RQ's registration, with what status, doctor and the health check need."""
+        fields: dict[str, Any] = super().serialize()
+        # Not this process's number: a job's process gives signs of life of its worker, too.
+        return fields | registration(self.pid or 0, self._settings)
+
     def register_birth(self) -> None:
-        """Register, in the place of a worker of the same name that has been killed."""
-        if self._is_namesake_dead():
+        """Register, also in the place of a dead worker of the same name.
+
+        RQ refuses the name of a worker that was killed for eight minutes.
+        """
+        fields: Any = self.connection.hgetall(self.key)
+        texts = {name.decode(): value.decode("utf-8", "replace") for name, value in fields.items()}
+        earlier = read_member(self.key, texts)
+        if earlier is not None and not (earlier.is_alive and _may_run(earlier)):
             self.connection.delete(self.key)
         super().register_birth()
-
-    def _is_namesake_dead(self) -> bool:
-        found: Any = self.connection.hmget(self.key, "hostname", "pid")
-        host, pid = found
-        if host is None or pid is None or host.decode() != socket.gethostname():
-            return False
-        try:
-            os.kill(int(pid), 0)
-        except (ProcessLookupError, ValueError, OverflowError):
-            return True
-        except PermissionError:
-            return False
-        # A container that is started again has the same process number.
-        return int(pid) == os.getpid()
 
     def heartbeat(self, timeout: int | None = None, pipeline: Pipeline | None = None) -> None:
         """Give a sign of life, by the server's clock.
@@ -124,7 +124,8 @@ class SelectionWorker(Worker):
         lifetime = timeout or self.worker_ttl + 60
         self.last_heartbeat = datetime.fromtimestamp(server_time(self.connection), UTC)
         commands = self.connection.pipeline() if pipeline is None else pipeline
-        commands.hset(self.key, mapping={**self.serialize(), "state": self._state})
+        fields: dict[Any, Any] = self.serialize() | {"state": self._state}
+        commands.hset(self.key, mapping=fields)
         commands.expire(self.key, lifetime)
         commands.expire(self.executions_key, lifetime)
         worker_registration.register(self, commands)
@@ -385,6 +386,14 @@ class SelectionWorker(Worker):
         process.join(_SECONDS_TO_END)
         process.kill()
         process.join()
+
+
+def _may_run(earlier: Member) -> bool:
+    """Whether a worker of the same name runs, as far as this machine can tell."""
+    if earlier.host != socket.gethostname():
+        return True
+    # A container that is started again has the same process number.
+    return runs(earlier.pid) and earlier.pid != os.getpid()
 
 
 @contextmanager
