@@ -1,4 +1,4 @@
-"""What happens to jobs, told in Redis: a stream of events and lasting counters.
+"""What happens to jobs, published in Redis: a stream of events and lasting counters.
 
 Every change of a job's state is one entry of the stream ``selection:events``. A consumer
 group reads it instead of polling. When ``finished`` comes, the output is in place; RQ notes

@@ -67,14 +67,6 @@ def is_owned(queue: Queue, job_id: str, besides: str = "") -> bool:
     return runs or job_id.encode() in moved or any(score is not None for score in scores)
 
 
-def is_stale(queue: Queue, job_id: str) -> bool:
-    """Whether nothing owns the job, at two looks: between two owners there may be a moment."""
-    if is_owned(queue, job_id):
-        return False
-    time.sleep(_SECONDS_TO_START)
-    return not is_owned(queue, job_id)
-
-
 def claim_abandoned(queue: Queue) -> Iterator[SelectionJob]:
     """Take the jobs whose worker has missed its signs of life out of the registry.
 
@@ -120,11 +112,11 @@ def _moved(queue: Queue) -> list[bytes]:
 def put_back_stale(queue: Queue, seconds: int) -> list[SelectionJob]:
     """Enqueue again what is not over and has no owner, at this look and at one before.
 
-    One worker looks, every so many seconds.
+    Only one worker looks in this time.
 
     Args:
-        queue: where the jobs come from, and go to.
-        seconds: between two looks.
+        queue: the queue whose jobs are looked at.
+        seconds: the time between two looks.
     """
     connection = queue.connection
     if not connection.set(f"{_SUSPECTS_LOCK}:{queue.name}", 1, nx=True, ex=seconds):

@@ -75,8 +75,7 @@ def hand_back(job: Job) -> None:
 def delay(job: Job) -> int | None:
     """Seconds until the job's next try; None if it has none left.
 
-    Where no scheduler is alive nobody would enqueue a delayed job, so there the delay is
-    taken out.
+    Without a live scheduler a delayed job is never enqueued, so the delay is removed.
     """
     if not job.retries_left:
         return None

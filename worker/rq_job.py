@@ -24,7 +24,7 @@ class SelectionJob(Job):
     - A field that cannot be read is left out and named in ``unreadable``. In RQ it raises in
       each worker that meets the job.
     - ``meta`` that cannot be read, or is not an object, is empty.
-    - Its callbacks and webhooks are never run, whoever asks for it.
+    - Its callbacks and webhooks are never run.
     - Signs of life and delays are counted by the server's clock.
     """
 

@@ -52,7 +52,8 @@ _SECONDS_TO_HAND_BACK, _SECONDS_TO_END = 10, 2
 class SelectionWorker(Worker):
     """RQ's worker with eight differences.
 
-    - Jobs are JSON. RQ's pickle lets whoever can write to Redis run code in the worker.
+    - Jobs are JSON. With RQ's pickle, each client that can write to Redis can run code
+      in the worker.
     - Only ``worker.jobs.select_batch`` is run, and no callback or webhook of a job.
     - It has a scheduler, so that delayed retries need nothing else.
     - A batch whose process or whole worker is killed is tried again soon, a bounded number
@@ -77,7 +78,7 @@ class SelectionWorker(Worker):
             "serializer": JSONSerializer,
             "job_class": SelectionJob,
             "queue_class": SelectionQueue,
-            # The description is written by whoever enqueues.
+            # The description is the producer's text.
             "log_job_description": False,
             "job_monitoring_interval": self._settings.heartbeat,
             "maintenance_interval": self._settings.heartbeat,
@@ -228,7 +229,7 @@ class SelectionWorker(Worker):
                 self._fail(job, queue, JobRefusedError(f"it cannot be handled: {error}"))
 
     def _execute(self, job: Job, queue: Queue) -> None:
-        # What says where the job comes from is written by whoever enqueues it.
+        # The origin in the job's hash is the producer's text.
         job.origin = queue.name
         execution = self.prepare_execution(job)
         if not self._claim(job, queue, execution):
@@ -389,7 +390,7 @@ class SelectionWorker(Worker):
 
 
 def _may_run(earlier: Member) -> bool:
-    """Whether a worker of the same name runs, as far as this machine can tell."""
+    """Whether a worker of the same name runs, as far as this machine knows."""
     if earlier.host != socket.gethostname():
         return True
     # A container that is started again has the same process number.
