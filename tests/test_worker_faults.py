@@ -34,6 +34,7 @@ from worker.local import server_program
 from worker.recovery import enqueue_due
 from worker.report import error_as_dict
 from worker.rq_queue import SelectionQueue
+from worker.safe_worker import _how_it_ended
 
 FUNCTION = "worker.jobs.select_batch"
 QUEUE, INTERMEDIATE = "rq:queue:selection", "rq:queue:selection:intermediate"
@@ -688,3 +689,12 @@ def test_a_worker_behind_a_sentinel_works_and_ends_at_once(
         assert ended(process, 30) < 8
         assert process.returncode == 0
         assert "Traceback" not in workers.log()
+
+
+def test_the_end_of_a_process_is_named() -> None:
+    how = _how_it_ended(None)
+    assert how == "the process that ran it did not end within its timeout and was killed"
+    assert "killed (-9)" in _how_it_ended(signal.SIGKILL)
+    assert "SIGSEGV (-11)" in _how_it_ended(signal.SIGSEGV)
+    # An exit code is in the second byte of a status.
+    assert "exit code 3" in _how_it_ended(3 << 8)
