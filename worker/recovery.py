@@ -135,13 +135,15 @@ def put_back_stale(queue: Queue, seconds: int) -> list[SelectionJob]:
 
 
 def _open_ids(queue: Queue) -> Iterator[str]:
-    """The jobs of this queue that are not over and in neither of the lists."""
+    """The jobs of this queue that are not over and in none of the long lists."""
     connection = queue.connection
     with connection.pipeline() as pipeline:
         pipeline.lrange(queue.key, 0, -1)
+        pipeline.zrange(queue.scheduled_job_registry.key, 0, -1)
         pipeline.zrange(queue.started_job_registry.key, 0, -1)
-        waiting, running = pipeline.execute()
-    owned = {entry.decode(errors="replace") for entry in waiting} | set(map(_job_id, running))
+        waiting, delayed, running = pipeline.execute()
+    owned = {entry.decode(errors="replace") for entry in waiting + delayed}
+    owned |= set(map(_job_id, running))
     prefix = Job.redis_job_namespace_prefix
     cursor = 0
     while True:
