@@ -11,13 +11,14 @@ from collections.abc import Callable
 from types import FrameType
 from typing import NoReturn
 
-from faults import file_attacks, fuzz, kill, places, soak, together
+from faults import file_attacks, fuzz, kill, places, queue_attacks, soak, together
 from faults.table import Table
 
 KINDS: dict[str, Callable[[Table, bool, int], None]] = {
     "fuzz": fuzz.run,
     "kill": kill.run,
     "queue": soak.run,
+    "attack": queue_attacks.run,
     "together": together.run,
     "place": places.run,
     "files": file_attacks.run,

@@ -37,12 +37,21 @@ def printable(text: str) -> str:
     )
 
 
+_program = "selection"
+
+
+def name_program(name: str) -> None:
+    """Set the name that begins every line."""
+    global _program
+    _program = name
+
+
 def log(message: str) -> None:
     """Write a message to standard error: one line, or lines of words on a terminal.
 
     Where it cannot be written, the work goes on without.
     """
-    text = f"selection: {printable(message)}"
+    text = f"{_program}: {printable(message)}"
     with suppress(OSError):
         if sys.stderr.isatty():
             text = _wrapped(text)

@@ -416,7 +416,8 @@ def test_a_batch_that_always_kills_its_process_fails_with_a_reason(
     assert events.of(job) == ["queued", *["started", "retrying"] * 2, "started", "failed"]
     [batch] = follow(client, workers.settings, [job])
     assert batch.state == "failed"
-    assert batch.error == error
+    place = dict.fromkeys(("path", "byte", "line", "column", "article"))
+    assert batch.error == place | error
 
 
 def test_helpers_end_with_the_process_that_runs_the_batch(
@@ -589,7 +590,10 @@ def test_forged_jobs_are_refused_and_the_worker_lives_on(
     log = workers.log()
     assert log.count("job refused") == 5
     assert all(job in log for job in refused)
-    assert Counter(entry["job"] for entry in events.seen) == {good: 3}
+    for job in refused:
+        error = json.loads(events.wait_for(job, "failed")["error"])
+        assert (error["type"], error["retryable"]) == ("JobRefusedError", False)
+    assert Counter(entry["job"] for entry in events.seen) == {good: 3} | dict.fromkeys(refused, 1)
 
 
 def test_a_forged_job_does_not_pass_for_the_producers(

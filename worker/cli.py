@@ -3,34 +3,46 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any, NoReturn
 
 import click
 from redis import Redis
 from redis.exceptions import RedisError
-from rich.live import Live
-from rq.exceptions import InvalidJobOperation, NoSuchJobError
 from rq.job import Job
 
 from selection import command, errors
 from selection.batch import Summary
 from selection.errors import SelectionError
 from selection.inputs import Plan, make_folder, plan
-from selection.log import log, log_error, log_left_out, log_warnings, printable, progress
+from selection.log import (
+    log,
+    log_error,
+    log_left_out,
+    log_warnings,
+    name_program,
+    printable,
+    progress,
+)
 from selection.show import console, print_summaries
+from worker import health as health_check
 from worker import show
+from worker.control import ControlError, cancel_job, pause_workers, resume_workers
 from worker.doctor import examine
 from worker.follow import follow
-from worker.health import is_alive
+from worker.job_state import State
 from worker.local import LocalError, local_queue
+from worker.producer import RequeueError, requeue
 from worker.producer import enqueue as enqueue_batch
-from worker.producer import requeue
 from worker.settings import Settings, SettingsError
-from worker.status import Batch, all_ids, open_queue, read_batches, read_fleet
+from worker.status import Batch, newest_batches, read_backlog, read_batches, read_fleet
+from worker.watch import watch_fleet
 
-FAULT, UNAVAILABLE, FAILED_ELSEWHERE = 1, 69, 74
+FAULT, NO_INPUT, UNAVAILABLE, FAILED_ELSEWHERE = 1, 66, 69, 74
+
+_ROWS_OF_A_TABLE = 500
+_LISTED = [state for state in State if state not in (State.HANDED_BACK, State.GONE)]
 
 _EXIT_CODES = """
 \b
@@ -62,7 +74,7 @@ class _Group(click.Group):
 )
 @click.version_option(package_name="deterministic-content-selection", prog_name="selection-worker")
 def selection_worker() -> None:
-    """Put batches into the queue and look after those who select them.
+    """Put batches into the queue, and operate the queue and its workers.
 
     The workers themselves are RQ's: rq worker selection. All settings are environment
     variables; RQ_REDIS_URL names the server.
@@ -81,6 +93,7 @@ def selection_worker() -> None:
 @click.option("--output-dir", type=click.Path(readable=False), help="Write into this folder.")
 @click.option("-r", "--recursive", is_flag=True, help="Look into the folders of folders, too.")
 @click.option("--wait", is_flag=True, help="Follow the jobs to their end.")
+@click.option("--force", is_flag=True, help="Select files again that look unchanged.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a job, no more.")
 def enqueue(
     files: Sequence[str],
@@ -88,11 +101,13 @@ def enqueue(
     output_dir: str | None,
     recursive: bool,
     wait: bool,
+    force: bool,
     as_json: bool,
 ) -> int:
     """Enqueue each FILE: a batch, a pattern or a folder; *_selected.json are left out.
 
-    A file that is enqueued already and has not changed stays one job. With --wait the exit
+    A file that is enqueued already and has not changed (by size and time) stays one job,
+    unless --force is given. With --wait the exit
     code is the first failure's. Files and output options mean the same as for 'selection run'.
 
     \b
@@ -104,7 +119,7 @@ def enqueue(
     settings = Settings.from_environment()
     connection = settings.connect()
     planned = plan(files, output, output_dir, recursive=recursive)
-    jobs, code = _enqueue_all(planned, connection, settings)
+    jobs, code = _enqueue_all(planned, connection, settings, force)
     ids = list(dict.fromkeys(job.id for job in jobs))
     if wait:
         batches = follow(connection, settings, ids)
@@ -115,7 +130,9 @@ def enqueue(
     return code
 
 
-def _enqueue_all(planned: Plan, connection: Redis, settings: Settings) -> tuple[list[Job], int]:
+def _enqueue_all(
+    planned: Plan, connection: Redis, settings: Settings, force: bool = False
+) -> tuple[list[Job], int]:
     """Enqueue what can be enqueued; the jobs, and the first failure's exit code."""
     log_left_out(planned.left_out)
     jobs: list[Job] = []
@@ -124,7 +141,13 @@ def _enqueue_all(planned: Plan, connection: Redis, settings: Settings) -> tuple[
         try:
             make_folder(batch)
             jobs.append(
-                enqueue_batch(batch.path, batch.output, connection=connection, settings=settings)
+                enqueue_batch(
+                    batch.path,
+                    batch.output,
+                    connection=connection,
+                    settings=settings,
+                    force=force,
+                )
             )
         except SelectionError as error:
             errors.append(error)
@@ -135,7 +158,7 @@ def _enqueue_all(planned: Plan, connection: Redis, settings: Settings) -> tuple[
 
 def _code(batches: Sequence[Batch]) -> int:
     for batch in batches:
-        if batch.state != "finished":
+        if batch.state is not State.FINISHED:
             kind = getattr(errors, (batch.error or {}).get("type", ""), None)
             return int(getattr(kind, "exit_code", FAILED_ELSEWHERE))
     return 0
@@ -147,32 +170,59 @@ def _print_batches(batches: Sequence[Batch], as_json: bool) -> None:
             click.echo(json.dumps(batch.as_dict()))
     elif batches:
         longest = max(len(batch.path or "") for batch in batches)
-        console(2 * longest).print(show.batch_table(batches))
+        console(2 * longest).print(show.BatchTable(batches))
 
 
 @selection_worker.command()
 @click.argument("jobs", metavar="[JOB...]", nargs=-1)
+@click.option("--failed", is_flag=True, help="The same as --state failed.")
+@click.option(
+    "--state",
+    "states",
+    multiple=True,
+    type=click.Choice([state.value for state in _LISTED]),
+    help="Only jobs in this state; can be repeated.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    default=20,
+    help="How many jobs at most; 20 by default, 0 for all.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a job.")
-def status(jobs: Sequence[str], as_json: bool) -> int:
-    """Say how each JOB is; without a choice, all that Redis keeps.
+def status(
+    jobs: Sequence[str], failed: bool, states: Sequence[str], limit: int, as_json: bool
+) -> int:
+    """Show each JOB; without a choice, the newest of the queue, the last changed first.
 
     \b
     Examples:
       selection-worker status
+      selection-worker status --failed --limit 100
       selection-worker status selection-3f0c9a1b --json
     """
     settings = Settings.from_environment()
     connection = settings.connect()
-    ids = jobs or all_ids(open_queue(connection, settings))
-    batches = read_batches(connection, settings, ids)
-    _print_batches(batches, as_json)
-    return 66 if any(batch.state == "gone" for batch in batches) and jobs else 0
+    if jobs:
+        batches = read_batches(connection, settings, jobs)
+        _print_batches(batches, as_json)
+        return NO_INPUT if any(batch.state is State.GONE for batch in batches) else 0
+    wanted = {State(name) for name in states} | ({State.FAILED} if failed else set())
+    found = newest_batches(connection, settings, wanted, limit or None)
+    while page := list(islice(found, _ROWS_OF_A_TABLE)):
+        _print_batches(page, as_json)
+    if not as_json:
+        backlog = read_backlog(connection, settings)
+        console().print(show.backlog_lines(backlog))
+    return 0
 
 
 @selection_worker.command()
 @click.option("--interval", type=click.FloatRange(min=0.1), default=1.0, help="Seconds.")
 def watch(interval: float) -> None:
-    """Show the queue, its workers and its batches until Ctrl-C; in a log, once.
+    """Show the queue, its workers and its batches until q or Ctrl-C; in a log, once.
+
+    The arrow keys, j, k, Space and Page Up and Down scroll.
 
     \b
     Example:
@@ -184,10 +234,7 @@ def watch(interval: float) -> None:
     if not screen.is_terminal:
         screen.print(show.fleet_view(read_fleet(connection, settings)))
         return
-    with Live(console=screen, screen=True, auto_refresh=False) as live:
-        while True:
-            live.update(show.fleet_view(read_fleet(connection, settings)), refresh=True)
-            time.sleep(interval)
+    watch_fleet(screen, lambda: read_fleet(connection, settings, last=50), interval)
 
 
 @selection_worker.command()
@@ -204,18 +251,68 @@ def retry(jobs: Sequence[str], failed: bool) -> int:
     if bool(jobs) == failed:
         raise click.UsageError("name jobs, or give --failed")
     settings = Settings.from_environment()
-    queue = open_queue(settings.connect(), settings)
+    connection = settings.connect()
+    # All of them first: a job that fails again meanwhile is not retried for ever.
+    names = jobs or [b.job for b in newest_batches(connection, settings, [State.FAILED])]
+    return _for_each(names, lambda name: requeue(connection, settings, name))
+
+
+@selection_worker.command()
+@click.argument("jobs", metavar="JOB...", nargs=-1, required=True)
+def cancel(jobs: Sequence[str]) -> int:
+    """Cancel each JOB: one that waits is not run, one that runs is stopped.
+
+    What a stopped run has written is removed by the next run for the same output.
+
+    \b
+    Example:
+      selection-worker cancel selection-3f0c9a1b
+    """
+    settings = Settings.from_environment()
+    connection = settings.connect()
+    return _for_each(jobs, lambda name: cancel_job(connection, settings, name))
+
+
+def _for_each(names: Sequence[str], action: Callable[[str], object]) -> int:
+    """Do something with each job and print its id; the exit code."""
     code = 0
-    for name in jobs or queue.failed_job_registry.get_job_ids():
+    for name in names:
         try:
-            job = Job.fetch(name, connection=queue.connection, serializer=queue.serializer)
-            requeue(job, settings)
-        except (NoSuchJobError, InvalidJobOperation):
-            log(f"error: {name}: no failed job")
-            code = 66
+            action(name)
+        except (RequeueError, ControlError) as error:
+            log(f"error: {name}: {error}")
+            code = NO_INPUT
         else:
-            click.echo(job.id)
+            click.echo(printable(name))
     return code
+
+
+@selection_worker.command()
+def pause() -> int:
+    """Let no worker take another job; what runs is finished.
+
+    It holds for every RQ queue of this server.
+
+    \b
+    Example:
+      selection-worker pause
+    """
+    pause_workers(Settings.from_environment().connect())
+    click.echo("paused; selection-worker resume ends it")
+    return 0
+
+
+@selection_worker.command()
+def resume() -> int:
+    """Let workers take jobs again after a pause.
+
+    \b
+    Example:
+      selection-worker resume
+    """
+    was_paused = resume_workers(Settings.from_environment().connect())
+    click.echo("resumed" if was_paused else "was not paused")
+    return 0
 
 
 @selection_worker.command()
@@ -310,9 +407,7 @@ def health() -> int:
     Example:
       selection-worker health
     """
-    alive = is_alive(Settings.from_environment())
-    click.echo("alive" if alive else "no worker of this host has given a sign of life lately")
-    return 0 if alive else FAULT
+    return health_check.main()
 
 
 @selection_worker.command()
@@ -342,4 +437,5 @@ def metrics(host: str, port: int) -> int:
 
 def main() -> NoReturn:
     """Run ``selection-worker`` with the process's arguments."""
+    name_program("selection-worker")
     command.run(selection_worker)

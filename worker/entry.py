@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+
 from selection.entry import end_at_once
 
 
 def main() -> None:
     """Run ``selection-worker`` with the process's arguments."""
     end_at_once()
+    if sys.argv[1:] == ["health"]:
+        # Each worker is checked every few seconds, and all other imports take ten times longer.
+        from worker import health
+
+        sys.exit(health.main())
     from worker.cli import main as run
 
     run()

@@ -1,12 +1,14 @@
-"""What happens to jobs, told in Redis: a stream of events and lasting counters.
+"""What happens to jobs, published in Redis: a stream of events and lasting counters.
 
 Every change of a job's state is one entry of the stream ``selection:events``. A consumer
 group reads it instead of polling. When ``finished`` comes, the output is in place; RQ notes
 the result with the job a moment later. All fields are text:
 
 ===========  ========================================================================
-``event``    ``queued``, ``started``, ``finished``, ``failed``, ``retrying`` or
-             ``handed_back`` (a worker that was told to stop gave the job back)
+``event``    ``queued``, ``started``, ``finished``, ``failed`` (a refused job, too),
+             ``retrying``, ``stopped`` (on request), ``handed_back`` (a graceful
+             shutdown returned the job to the queue) or ``canceled`` (an operator
+             removed the job before it was run)
 ``job``      the job's id
 ``path``     the batch
 ``output``   the output; empty: the default beside the batch
@@ -35,6 +37,9 @@ from worker.settings import Settings
 STREAM = "selection:events"
 COUNTERS = "selection:counters"
 
+#: The histogram of the durations of finished batches, in seconds.
+DURATION_BOUNDS = (0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0, float("inf"))
+
 
 class Event(StrEnum):
     """A change of a job's state."""
@@ -44,7 +49,9 @@ class Event(StrEnum):
     FINISHED = "finished"
     FAILED = "failed"
     RETRYING = "retrying"
+    STOPPED = "stopped"
     HANDED_BACK = "handed_back"
+    CANCELED = "canceled"
 
 
 def timestamp() -> str:
@@ -83,6 +90,11 @@ def count(pipeline: Pipeline, amounts: Mapping[str, int]) -> None:
             pipeline.hincrby(COUNTERS, name, amount)
 
 
+def duration_bound(seconds: float) -> str:
+    """Return the smallest bound of the histogram that is not less, as text."""
+    return str(next(bound for bound in DURATION_BOUNDS if seconds <= bound))
+
+
 def finished_amounts(summary: Mapping[str, Any]) -> dict[str, int]:
     """What a finished batch adds to the counters."""
     return {
@@ -90,6 +102,8 @@ def finished_amounts(summary: Mapping[str, Any]) -> dict[str, int]:
         "articles": summary["articles"],
         "skipped": summary["skipped"],
         "bytes": summary["bytes"],
+        "milliseconds": round(1000 * summary["seconds"]),
+        f"durations:{duration_bound(summary['seconds'])}": 1,
         **{f"picks:{name}": amount for name, amount in summary["picks"].items()},
         **{f"rules:{name}": amount for name, amount in summary["rules"].items()},
     }

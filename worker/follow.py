@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
-from redis import Redis
+from redis import Redis, exceptions
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -19,10 +19,12 @@ from rich.progress import (
 )
 
 from selection.log import log, printable
+from worker.job_state import ENDED, State
 from worker.settings import Settings
-from worker.status import ENDED, Batch, read_batches
+from worker.status import Batch, read_batches
 
 _SECONDS_BETWEEN_LOOKS = 0.2
+_SECONDS_OF_OUTAGE = 60
 _MOST_BARS = 20
 
 
@@ -37,9 +39,13 @@ def follow(
     On a terminal each running file has a bar; elsewhere each change of state is a line.
 
     Args:
-        connection, settings: where the jobs are.
+        connection, settings: where the jobs are. An outage of the server of up to a minute
+            does not end it, since the jobs go on meanwhile.
         ids: which ones.
-        alive: called at every look; raises if nobody is left to run them.
+        alive: called at every look; raises if no worker is left to run them.
+
+    Raises:
+        redis.exceptions.RedisError: the server stays away.
     """
     seen: dict[str, str] = {}
     with ExitStack() as stack:
@@ -47,7 +53,7 @@ def follow(
         if bars:
             stack.enter_context(bars.progress)
         while True:
-            batches = read_batches(connection, settings, ids)
+            batches = _read_patiently(connection, settings, ids, alive)
             for batch in batches:
                 if bars:
                     bars.show(batch)
@@ -60,9 +66,27 @@ def follow(
             time.sleep(_SECONDS_BETWEEN_LOOKS)
 
 
+def _read_patiently(
+    connection: Redis, settings: Settings, ids: Sequence[str], alive: Callable[[], None]
+) -> list[Batch]:
+    """Read the jobs, after an outage if there is one."""
+    deadline = None
+    while True:
+        try:
+            return read_batches(connection, settings, ids)
+        except (exceptions.ConnectionError, exceptions.TimeoutError) as error:
+            if deadline is None:
+                deadline = time.monotonic() + _SECONDS_OF_OUTAGE
+                log(f"the server cannot be reached; waiting {_SECONDS_OF_OUTAGE} s for it")
+            if time.monotonic() > deadline:
+                raise error
+        alive()
+        time.sleep(_SECONDS_BETWEEN_LOOKS)
+
+
 def _line(batch: Batch) -> str:
     text = f"{batch.path or batch.job}: {batch.state}"
-    if batch.state == "finished" and batch.summary:
+    if batch.state is State.FINISHED and batch.summary:
         text += f", {batch.articles:,} articles, {batch.summary['seconds']:.2f} s"
     if batch.error:
         text += f", {batch.error['type']}: {batch.error['message']}"
@@ -86,7 +110,7 @@ class _Bars:
 
     def show(self, batch: Batch) -> None:
         """Move the batch's bar; a batch that waits has none, one that is over loses it."""
-        if batch.job in self._over or batch.state == "queued":
+        if batch.job in self._over or batch.state is State.QUEUED:
             return
         if batch.job not in self._bars:
             if len(self._bars) - len(self._over) >= _MOST_BARS:

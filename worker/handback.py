@@ -9,7 +9,7 @@ from types import FrameType
 
 
 class HandBack(BaseException):
-    """The worker was told to stop and the time that it gave the batch is over."""
+    """The worker must stop, and the time that it gave the batch is over."""
 
 
 class _Orders:

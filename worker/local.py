@@ -47,7 +47,7 @@ def local_queue(
     try:
         url = f"unix://{folder}/socket"
         local = replace(settings, redis_url=url, redis_config=None, worker_class=worker_class)
-        with _server(folder), _workers(local, workers, folder) as running:
+        with _server(folder) as server, _workers(local, workers, folder, server) as running:
             yield local, running
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -56,12 +56,20 @@ def local_queue(
 class LocalWorkers:
     """The worker processes of a local queue."""
 
-    def __init__(self, processes: list[subprocess.Popen[bytes]], log: Path) -> None:
+    def __init__(
+        self,
+        processes: list[subprocess.Popen[bytes]],
+        log: Path,
+        server: subprocess.Popen[bytes],
+    ) -> None:
         self._processes = processes
         self._log = log
+        self._server = server
 
     def require(self) -> None:
-        """Raise LocalError if all of them have ended."""
+        """Raise LocalError if all of them, or their server, have ended."""
+        if self._server.poll() is not None:
+            raise LocalError("the private server has ended")
         if all(process.poll() is not None for process in self._processes):
             tail = self._log.read_text(errors="replace").strip().rpartition("\n")[2]
             raise LocalError(f"all workers have ended; the last line of their log: {tail}")
@@ -93,7 +101,7 @@ def server_program() -> str:
 
 
 @contextmanager
-def _server(folder: str) -> Iterator[None]:
+def _server(folder: str) -> Iterator[subprocess.Popen[bytes]]:
     options = {
         "port": "0",
         "unixsocket": f"{folder}/socket",
@@ -114,7 +122,7 @@ def _server(folder: str) -> Iterator[None]:
         )
     try:
         _wait_for(f"{folder}/socket", process, folder)
-        yield
+        yield process
     finally:
         _stop([process])
 
@@ -133,7 +141,9 @@ def _wait_for(socket: str, process: subprocess.Popen[bytes], folder: str) -> Non
 
 
 @contextmanager
-def _workers(settings: Settings, number: int, folder: str) -> Iterator[LocalWorkers]:
+def _workers(
+    settings: Settings, number: int, folder: str, server: subprocess.Popen[bytes]
+) -> Iterator[LocalWorkers]:
     environment = {
         **os.environ,
         "RQ_REDIS_URL": settings.redis_url or "",
@@ -147,7 +157,8 @@ def _workers(settings: Settings, number: int, folder: str) -> Iterator[LocalWork
     with log.open("wb") as output:
         processes = [
             subprocess.Popen(
-                [sys.executable, "-m", "rq.cli", "worker", settings.queue],
+                # -P: a queue.py or json.py in the working directory is not what they import.
+                [sys.executable, "-P", "-m", "rq.cli", "worker", settings.queue],
                 env=environment,
                 stdout=output,
                 stderr=output,
@@ -158,7 +169,7 @@ def _workers(settings: Settings, number: int, folder: str) -> Iterator[LocalWork
             for _ in range(number)
         ]
     try:
-        yield LocalWorkers(processes, log)
+        yield LocalWorkers(processes, log, server)
     finally:
         _stop(processes)
 

@@ -4,21 +4,34 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
 
 from redis import Redis
+from redis.exceptions import WatchError
 from rq import Queue, Retry
-from rq.exceptions import DuplicateJobError, InvalidJobOperation, NoSuchJobError
-from rq.job import Job, JobStatus
+from rq.exceptions import DuplicateJobError
+from rq.job import Job
 
 from selection.batch import check_files
 from worker.events import STREAM, Event, publish
-from worker.report import batch_of
+from worker.job_state import ENDED, JobState, State
+from worker.records import FUNCTION as FUNCTION
+from worker.records import Record, read_records
+from worker.serialized import Form
 from worker.settings import Settings
+from worker.status import forget, is_listed, open_queue
 
-FUNCTION = "worker.jobs.select_batch"
+_RETRIED = (State.FAILED, State.STOPPED, State.CANCELED)
 
-_OVER = (JobStatus.FAILED, JobStatus.STOPPED, JobStatus.CANCELED)
+# A worker takes a job and notes it as started within milliseconds.
+_SECONDS_UNLISTED = 60
+
+
+class RequeueError(Exception):
+    """A job that cannot be enqueued again; the message says why."""
 
 
 def enqueue(
@@ -27,19 +40,22 @@ def enqueue(
     *,
     connection: Redis | None = None,
     settings: Settings | None = None,
+    force: bool = False,
 ) -> Job:
     """Enqueue one batch, unless it is enqueued already.
 
     The job's id comes from the file's real path, size and modification time and from the
     output's path: the same file is one job as long as Redis keeps it, a changed file is a
     new one. A job that failed is enqueued again; so is one that finished and whose output
-    is gone.
+    is gone, one that waits in a form that the workers of these settings cannot read, and one
+    that no list of the queue has any more.
 
     Args:
         path: the batch. It must be readable here under the name that the workers use.
         output: where to write; by default ``<name>_selected.json`` beside the batch.
         connection: the server; by default the one of the settings.
         settings: by default those of the environment.
+        force: enqueue a finished job again, too, though its file looks unchanged.
 
     Returns:
         The job, new or not.
@@ -51,18 +67,19 @@ def enqueue(
     settings = settings or Settings.from_environment()
     batch, target = _absolute(path), None if output is None else _absolute(output)
     found, final = check_files(batch, target, settings.roots)
-    queue = Queue(
-        settings.queue,
-        connection=connection or settings.connect(),
-        serializer=settings.serializer,
-    )
+    queue = open_queue(connection or settings.connect(), settings)
     job_id = _job_id(os.path.realpath(batch), found, os.path.realpath(final))
     while True:
         job = _new(queue, job_id, batch, target, found.st_size, settings)
-        if job is None:
-            job = _existing(queue, job_id, final, batch, target, settings)
         if job is not None:
             return job
+        record = next(read_records(queue.connection, [job_id]), None)
+        if record is None:
+            continue
+        if not (force and record.state in ENDED) and not _is_due(queue, record, final, settings):
+            return Job(job_id, connection=queue.connection, serializer=queue.serializer)
+        with suppress(WatchError):  # another producer or a worker was faster
+            forget(queue.connection, settings, record)
 
 
 def _absolute(path: str | os.PathLike[str]) -> str:
@@ -80,13 +97,19 @@ def _job_id(path: str, found: os.stat_result, output: str) -> str:
 
 
 def _new(
-    queue: Queue, job_id: str, path: str, output: str | None, size: int, settings: Settings
+    queue: Queue,
+    job_id: str,
+    path: str,
+    output: str | None,
+    size: int,
+    settings: Settings,
+    extra: Mapping[str, Any] | None = None,
 ) -> Job | None:
-    """The job, if there was none of that id."""
-    # Told before it is enqueued, because a worker may start it at once, and taken back if
+    """Enqueue a job and return it; None if there is one of that id."""
+    # Published before it is enqueued, because a worker may start it at once, and removed if
     # another producer was faster.
-    told = publish(queue.connection, settings, Event.QUEUED, job_id, path, output)
-    retry = Retry(len(settings.retry_delays), list(settings.retry_delays))
+    event = publish(queue.connection, settings, Event.QUEUED, job_id, path, output)
+    state = JobState(state=State.QUEUED, path=path, output=output, bytes_total=size)
     try:
         return queue.enqueue_call(
             FUNCTION,
@@ -96,42 +119,51 @@ def _new(
             timeout=settings.job_timeout(size),
             result_ttl=settings.result_ttl,
             failure_ttl=settings.failure_ttl,
-            retry=retry,
+            retry=Retry(len(settings.retry_delays), list(settings.retry_delays)),
             description=f"select {path}",
-            meta={"state": "queued", "path": path, "output": output, "bytes_total": size},
+            meta=dict(extra or {}) | state.as_meta(),
         )
     except DuplicateJobError:
-        queue.connection.xdel(STREAM, told)
+        queue.connection.xdel(STREAM, event)
         return None
 
 
-def _existing(
-    queue: Queue, job_id: str, final: str, path: str, output: str | None, settings: Settings
-) -> Job | None:
-    """The job of that id, enqueued again if it is over without an output; None if it is gone."""
-    try:
-        job = Job.fetch(job_id, connection=queue.connection, serializer=queue.serializer)
-    except NoSuchJobError:
-        return None
-    status = job.get_status(refresh=False)
-    if status in _OVER:
-        with suppress(InvalidJobOperation):  # another producer was faster
-            return requeue(job, settings)
-    elif status is JobStatus.FINISHED and not os.path.exists(final):
-        job.delete()
-        return None
-    return job
+def _is_due(queue: Queue, record: Record, final: str, settings: Settings) -> bool:
+    """Whether the job must be enqueued again to end well."""
+    if record.state in _RETRIED:
+        return True
+    if record.state is State.FINISHED:
+        return not os.path.exists(final)
+    wanted = Form.JSON if settings.is_safe else Form.PICKLE
+    if record.state is State.QUEUED and record.payload.form is not wanted:
+        return True
+    if record.state not in (State.QUEUED, State.STARTED):
+        return False
+    changed = datetime.fromisoformat(record.changed_at) if record.changed_at else None
+    is_recent = changed and (datetime.now(UTC) - changed).total_seconds() < _SECONDS_UNLISTED
+    return not is_recent and not is_listed(queue.connection, settings, record.job)
 
 
-def requeue(job: Job, settings: Settings) -> Job:
-    """Enqueue a failed job again, with all its tries.
+def requeue(connection: Redis, settings: Settings, job_id: str) -> None:
+    """Enqueue a failed, stopped or canceled job again, with all its tries.
+
+    It is written anew from its path and output, in the form of these settings.
 
     Raises:
-        InvalidJobOperation: it is not among the failed ones (any more).
+        RequeueError: it is not such a job, or not one of this project.
     """
-    job.retries_left = len(settings.retry_delays)
-    job.retry_intervals = list(settings.retry_delays)
-    path, output = batch_of(job)
-    again: Job = job.requeue()
-    publish(job.connection, settings, Event.QUEUED, job.id, path, output)
-    return again
+    record = next(read_records(connection, [job_id]), None)
+    if record is None or record.state not in _RETRIED:
+        raise RequeueError("not a failed job")
+    path, output = record.payload.path, record.payload.output
+    if not record.payload.is_ours or path is None:
+        raise RequeueError("its payload is not one of this project; enqueue its file")
+    try:
+        size = os.stat(path).st_size
+    except (OSError, ValueError):  # it may be there when a worker looks
+        size = record.meta.bytes_total or 0
+    try:
+        forget(connection, settings, record)
+    except WatchError:
+        raise RequeueError("not a failed job any more") from None
+    _new(open_queue(connection, settings), job_id, path, output, size, settings, record.extra)

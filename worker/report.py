@@ -7,20 +7,16 @@ import threading
 from types import TracebackType
 from typing import Any
 
-from redis import ConnectionPool, Redis
-from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
-from redis.retry import Retry
-from rq.connections import parse_connection
 from rq.job import Job
 
 from selection import Progress, SelectionError, Summary
-from worker import retries
+from worker import logs, retries
+from worker.connections import impatient
 from worker.events import Event, count, finished_amounts, publish, timestamp
-from worker.logs import log_failure, log_finish, log_start
+from worker.job_state import JobState
 from worker.settings import Settings
 
-_SECONDS_FOR_ONE_WRITE = 2.0
 _SECONDS_AFTER_A_FAILED_WRITE = 5.0
 
 
@@ -29,8 +25,16 @@ def error_as_dict(error: BaseException) -> dict[str, Any]:
     if isinstance(error, SelectionError):
         facts = error.as_dict()
     else:
-        facts = {"type": type(error).__name__, "message": str(error)}
+        kind = type(error).__name__
+        facts = {"type": kind, "message": str(error) or _WITHOUT_MESSAGE.get(kind, kind)}
     return {**facts, "retryable": retries.may_help(error)}
+
+
+# Python raises it without one.
+_WITHOUT_MESSAGE = {
+    "MemoryError": "the process ran out of memory; give the worker more, or the batch fewer "
+    "and smaller articles"
+}
 
 
 def batch_of(job: Job) -> tuple[str, str | None]:
@@ -47,24 +51,51 @@ _SIGNATURE = inspect.Signature(
 )
 
 
-def tell_failure(job: Job, error: BaseException, retry_in: int | None, settings: Settings) -> None:
-    """Tell Redis and the log that a run failed; the next try is in ``retry_in`` seconds."""
+def record_failure(
+    job: Job, error: BaseException, retry_in: int | None, settings: Settings
+) -> None:
+    """Record that a run failed, in Redis and in the log; the next is in ``retry_in`` seconds."""
     facts = error_as_dict(error)
     job.meta |= {"error": facts, "retry_in": retry_in}
-    log_failure(job.id, batch_of(job)[0], facts, retry_in)
+    if isinstance(error, retries.JobRefusedError):
+        logs.log_refusal(job.id, facts["message"])
+    else:
+        logs.log_failure(job.id, files_of(job)[0], facts, retry_in)
     if retry_in is None:
         amounts = {"jobs:failed": 1, f"failures:{facts['type']}": 1}
-        _tell(job, settings, Event.FAILED, amounts, error=facts)
+        _record(job, settings, Event.FAILED, amounts, error=facts)
     else:
         amounts = {"jobs:retried": 1, f"retries:{facts['type']}": 1}
-        _tell(job, settings, Event.RETRYING, amounts, error=facts, delay=str(retry_in))
+        _record(job, settings, Event.RETRYING, amounts, error=facts, delay=str(retry_in))
 
 
-def _tell(
+def record_stop(job: Job, settings: Settings) -> None:
+    """Record that a running job was stopped on request."""
+    logs.log_stop(job.id, files_of(job)[0])
+    _record(job, settings, Event.STOPPED, {"jobs:stopped": 1})
+
+
+def record_put_back(job: Job, reason: str, settings: Settings) -> None:
+    """Record that a job that no live worker had is in the queue again."""
+    logs.log_put_back(job.id, reason)
+    publish(job.connection, settings, Event.QUEUED, job.id, *files_of(job))
+
+
+def files_of(job: Job) -> tuple[str, str | None]:
+    """As :func:`batch_of`, but without a path where the arguments are malformed."""
+    try:
+        path, output = batch_of(job)
+    except Exception:  # of whatever kind the serializer raises
+        return "", None
+    is_output = isinstance(output, str)
+    return path if isinstance(path, str) else "", output if is_output else None
+
+
+def _record(
     job: Job, settings: Settings, event: Event, amounts: dict[str, int], **fields: Any
 ) -> None:
     job.meta |= {"state": event.value, "updated_at": timestamp()}
-    path, output = batch_of(job)
+    path, output = files_of(job)
     worker = job.worker_name or ""
     try:
         with job.connection.pipeline() as pipeline:
@@ -73,11 +104,11 @@ def _tell(
             count(pipeline, amounts)
             pipeline.execute()
     except RedisError as error:
-        log_failure(job.id, path, error_as_dict(error), None, "not told to Redis")
+        logs.log_failure(job.id, path, error_as_dict(error), None, "not recorded in Redis")
 
 
 class Report:
-    """Tells Redis and the log what one run of a job does.
+    """Records in Redis and in the log what one run of a job does.
 
     The job's ``meta`` has ``state`` (``started``, ``finished``, ``failed``, ``retrying``,
     ``handed_back``), ``path``, ``output``, ``bytes_done``, ``bytes_total``, ``articles``,
@@ -95,9 +126,11 @@ class Report:
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._write_progress, daemon=True)
         path, output = batch_of(job)
-        earlier = job.meta.get("attempt")
-        # Whoever enqueued the job may have put something of their own there.
-        others = {name: job.meta[name] for name in job.meta if name not in ("error", "retry_in")}
+        unread = getattr(job, "_unreadable_meta", None) is not None
+        # A producer may have put something of its own there, and RQ puts a placeholder there
+        # for what it cannot read.
+        meta = job.meta if isinstance(job.meta, dict) and not unread else {}
+        others = {name: meta[name] for name in meta if name not in ("error", "retry_in")}
         job.meta = others | {
             "state": Event.STARTED.value,
             "path": path,
@@ -106,15 +139,15 @@ class Report:
             "bytes_total": None,
             "articles": 0,
             "picks": {},
-            "attempt": earlier + 1 if isinstance(earlier, int) else 1,
+            "attempt": JobState.from_meta(meta).attempt + 1,
             "started_at": timestamp(),
             "updated_at": timestamp(),
             "worker": job.worker_name,
         }
 
     def __enter__(self) -> Report:
-        log_start(self._job.id, self._job.meta["path"], self._job.meta["attempt"])
-        self._tell(Event.STARTED, {})
+        logs.log_start(self._job.id, self._job.meta["path"], self._job.meta["attempt"])
+        self._record(Event.STARTED, {})
         self._thread.start()
         return self
 
@@ -140,21 +173,22 @@ class Report:
             "articles": summary.articles,
             "picks": facts["picks"],
         }
-        log_finish(self._job.id, summary)
-        self._tell(Event.FINISHED, finished_amounts(facts), summary=facts)
+        logs.log_finish(self._job.id, summary)
+        self._record(Event.FINISHED, finished_amounts(facts), summary=facts)
 
     def failed(self, error: BaseException, retry_in: int | None) -> None:
         """Nothing was written; another try comes in ``retry_in`` seconds, or never."""
         self._stop()
-        tell_failure(self._job, error, retry_in, self._settings)
+        record_failure(self._job, error, retry_in, self._settings)
 
     def handed_back(self) -> None:
         """The worker must stop; the job goes back to the queue."""
         self._stop()
-        self._tell(Event.HANDED_BACK, {"jobs:handed_back": 1})
+        logs.log_hand_back(self._job.id, self._job.meta["path"])
+        self._record(Event.HANDED_BACK, {"jobs:handed_back": 1})
 
-    def _tell(self, event: Event, amounts: dict[str, int], **fields: Any) -> None:
-        _tell(self._job, self._settings, event, amounts, **fields)
+    def _record(self, event: Event, amounts: dict[str, int], **fields: Any) -> None:
+        _record(self._job, self._settings, event, amounts, **fields)
 
     def _stop(self) -> None:
         if not self._done.is_set():
@@ -163,7 +197,7 @@ class Report:
                 self._thread.join()
 
     def _write_progress(self) -> None:
-        connection = _impatient(self._job.connection)
+        connection = impatient(self._job.connection)
         written = None
         pause = self._settings.status_interval
         while not self._done.wait(pause):
@@ -184,15 +218,3 @@ class Report:
             except RedisError:
                 pause = _SECONDS_AFTER_A_FAILED_WRITE
         connection.close()
-
-
-def _impatient(connection: Redis) -> Redis:
-    """The same server over a connection that gives up at once."""
-    client, pooled, options = parse_connection(connection)
-    limits = {
-        "socket_timeout": _SECONDS_FOR_ONE_WRITE,
-        "socket_connect_timeout": _SECONDS_FOR_ONE_WRITE,
-        "retry": Retry(NoBackoff(), 0),
-    }
-    pool = ConnectionPool(connection_class=pooled, **{**options, **limits})
-    return client(connection_pool=pool)

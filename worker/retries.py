@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
+
+from rq import Queue
 from rq.job import Job
 from rq.scheduler import RQScheduler
 from rq.timeouts import JobTimeoutException
@@ -12,6 +16,10 @@ from worker.settings import Settings
 
 class WorkerKilledError(Exception):
     """The process that ran the job was killed, or its machine went away."""
+
+
+class JobRefusedError(Exception):
+    """The worker does not run the job: it is not one of this project's, or cannot be read."""
 
 
 def give_policy(job: Job, settings: Settings) -> None:
@@ -28,6 +36,18 @@ def give_policy(job: Job, settings: Settings) -> None:
         job.retries_left = len(settings.retry_delays)
     if job.retries_left and not job.retry_intervals:
         job.retry_intervals = list(settings.retry_delays)
+
+
+def give_timeout(job: Job, path: str, settings: Settings) -> None:
+    """Give a job that was enqueued without a timeout that of the settings.
+
+    RQ gives each of them 180 seconds, so one that a producer gave on purpose is replaced, too.
+    """
+    if job.timeout in (None, Queue.DEFAULT_TIMEOUT):
+        size = 0
+        with suppress(OSError, ValueError):
+            size = os.stat(path).st_size
+        job.timeout = settings.job_timeout(size)
 
 
 _PASSING = (OSError, MemoryError, JobTimeoutException, WorkerKilledError)
@@ -55,8 +75,7 @@ def hand_back(job: Job) -> None:
 def delay(job: Job) -> int | None:
     """Seconds until the job's next try; None if it has none left.
 
-    Where no scheduler is alive nobody would enqueue a delayed job, so there the delay is
-    taken out.
+    Without a live scheduler a delayed job is never enqueued, so the delay is removed.
     """
     if not job.retries_left:
         return None

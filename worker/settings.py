@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from redis import Redis
-from rq.cli.helpers import CliConfig
-from rq.serializers import DefaultSerializer, JSONSerializer, Serializer
+from worker.address import Address, AddressError, find_address, parse_url
 
-from selection.backend import backend
-from selection.errors import BackendError
+# The health check reads settings, and may not take the time to import all that.
+if TYPE_CHECKING:
+    from redis import Redis
+    from rq.serializers import Serializer
 
 SAFE_WORKER = "worker.SelectionWorker"
 
@@ -73,13 +74,25 @@ class Settings:
         """Read the variables; what is missing or empty has its default.
 
         Raises:
-            SettingsError: a number that is none, or a name that is unknown; a
-                ``SELECTION_BACKEND`` that is not to be had.
+            SettingsError: a value that is not a number or not a known name, or a
+                ``SELECTION_BACKEND`` that is not available.
         """
+        from selection.backend import backend
+        from selection.errors import BackendError
+
         try:
             backend()
         except BackendError as error:
             raise SettingsError(error.message) from None
+        return cls.from_variables(environment)
+
+    @classmethod
+    def from_variables(cls, environment: Mapping[str, str]) -> Settings:
+        """Read the variables as :meth:`from_environment` does, without a look at the backend.
+
+        Raises:
+            SettingsError: a value that is not a number or not a known name.
+        """
         reader = _Reader(environment)
         log = reader.text("SELECTION_LOG", cls.log)
         if log not in ("text", "json"):
@@ -104,13 +117,56 @@ class Settings:
         )
 
     @property
+    def is_safe(self) -> bool:
+        """Whether the jobs are JSON, for SelectionWorker, and not RQ's pickles."""
+        return self.worker_class == SAFE_WORKER
+
+    @property
     def serializer(self) -> Serializer:
-        """How jobs are written: JSON for SelectionWorker, RQ's pickle otherwise."""
-        return JSONSerializer if self.worker_class == SAFE_WORKER else DefaultSerializer
+        """What jobs are written with; reading them needs none, see :mod:`worker.serialized`."""
+        from rq.serializers import DefaultSerializer, JSONSerializer
+
+        return JSONSerializer if self.is_safe else DefaultSerializer
+
+    def address(self) -> Address | None:
+        """Return the server's address, or None if only ``RQ_CONFIG`` has it.
+
+        Raises:
+            SettingsError: it cannot be used.
+        """
+        if self.redis_config and not self.redis_url:
+            return None
+        try:
+            return find_address(self.redis_url, os.environ)
+        except AddressError as error:
+            raise SettingsError(str(error)) from None
 
     def connect(self) -> Redis:
-        """The server that ``rq worker`` would use with the same environment."""
-        connection: Redis = CliConfig(url=self.redis_url, config=self.redis_config).connection
+        """Return a client of the server that ``rq worker`` would use with the same environment.
+
+        Raises:
+            SettingsError: the address cannot be used.
+        """
+        from rq.cli.helpers import CliConfig, read_config_file
+
+        found = self.address()
+        # RQ looks for the module in the working directory, too, but there last.
+        path = None if found else [os.getcwd()]
+        config = CliConfig(url=self.redis_url, config=self.redis_config, path=path)
+        try:
+            if found is None:
+                module: dict[str, Any] = read_config_file(self.redis_config)  # type: ignore[no-untyped-call]
+                if url := module.get("REDIS_URL"):
+                    parse_url("REDIS_URL", url)
+            connection: Redis = config.connection
+            pool = connection.connection_pool
+            pool.connection_class(**pool.connection_kwargs)
+        except AddressError as error:
+            raise SettingsError(f"RQ_CONFIG={self.redis_config}: {error}") from None
+        except Exception as error:
+            # A module may raise anything, and what it says may repeat a part of the password.
+            name = "the server's address" if found else f"RQ_CONFIG={self.redis_config}"
+            raise SettingsError(f"{name} cannot be used ({type(error).__name__})") from None
         return connection
 
     def job_timeout(self, size: int) -> int:

@@ -1,25 +1,47 @@
-"""What Redis knows about batches: one job, or the whole queue at a glance."""
+"""What the server knows about batches: some jobs, the newest of them, or the whole queue."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 from redis import Redis
-from rq import Queue, Worker
-from rq.job import Job, JobStatus
-from rq.registry import BaseRegistry
+from redis.exceptions import WatchError
+from rq import Queue
+from rq.defaults import RQ_KEY_PREFIX
+from rq.executions import WORKER_EXECUTIONS_KEY_TEMPLATE
+from rq.suspension import WORKERS_SUSPENDED
 
-from worker.settings import SAFE_WORKER, Settings
+from worker.events import STREAM
+from worker.job_state import ENDED as ENDED
+from worker.job_state import State
+from worker.members import WORKERS_OF_QUEUE, Member, read_member
+from worker.records import Record, decode_id, job_keys, read_records
+from worker.settings import Settings
 
-# RQ schedules a job for one reason here: its next try.
-_STATE = {JobStatus.SCHEDULED: "retrying"}
+_AT_ONCE = 200
+# More than any fleet runs at once, so that a forged registry does not fill the memory.
+_MOST_RUNNING = 1_000
+# The newest entries of the stream of events that give the rate, and how old they may be.
+_EVENTS_FOR_RATE, _SECONDS_FOR_RATE = 400, 600
 
-_MISSED_HEARTBEATS = 3
-
-ENDED = ("finished", "failed", "stopped", "canceled", "gone")
+# Where RQ keeps the ids of a queue's jobs by state: lists, and sorted sets for the others.
+# A stopped job is among the failed ones.
+_QUEUE = f"{RQ_KEY_PREFIX}:queue:%s"
+_LISTS = (_QUEUE, f"{_QUEUE}:intermediate")
+_SORTED = {
+    State.STARTED: f"{RQ_KEY_PREFIX}:wip:%s",
+    State.SCHEDULED: f"{RQ_KEY_PREFIX}:scheduled:%s",
+    State.DEFERRED: f"{RQ_KEY_PREFIX}:deferred:%s",
+    State.FINISHED: f"{RQ_KEY_PREFIX}:finished:%s",
+    State.FAILED: f"{RQ_KEY_PREFIX}:failed:%s",
+    State.CANCELED: f"{RQ_KEY_PREFIX}:canceled:%s",
+}
+_KEPT_WITH = {State.RETRYING: State.SCHEDULED, State.STOPPED: State.FAILED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +50,11 @@ class Batch:
 
     Attributes:
         job: its id.
-        state: ``queued``, ``started``, ``retrying``, ``finished``, ``failed``, ``stopped``,
-            ``canceled``, or ``gone`` when Redis has no such job (any more).
+        state: see :class:`worker.job_state.State`.
         path, output: as enqueued.
         bytes_done, bytes_total, articles, picks: how far it is.
         attempt: which run of the job this is or was, from 1; 0 before the first.
-        worker: who runs or ran it.
+        worker: the worker that runs or ran it.
         enqueued_at, started_at, ended_at, updated_at: ISO 8601 in UTC, or None.
         error: of the last run that failed: ``type``, ``message``, the place, ``retryable``.
         retry_in: seconds between that failure and the next try; None if there is none.
@@ -41,7 +62,7 @@ class Batch:
     """
 
     job: str
-    state: str
+    state: State
     path: str | None = None
     output: str | None = None
     bytes_done: int = 0
@@ -65,78 +86,185 @@ class Batch:
     @property
     def seconds(self) -> float:
         """How long the current run has been going on; 0 if none is."""
-        if self.state != "started" or self.started_at is None:
+        if self.state is not State.STARTED:
             return 0.0
-        began = datetime.fromisoformat(self.started_at)
-        return (datetime.now(UTC) - began).total_seconds()
+        return _seconds_since(self.started_at)
 
 
-def read_batches(connection: Redis, settings: Settings, ids: Iterable[str]) -> list[Batch]:
-    """The jobs with these ids, in that order."""
-    ids = list(ids)
-    jobs = Job.fetch_many(ids, connection=connection, serializer=settings.serializer)
-    return [_batch(job) if job else Batch(name, "gone") for name, job in zip(ids, jobs)]
+def read_batches(connection: Redis, settings: Settings, ids: Sequence[str]) -> list[Batch]:
+    """Read the jobs with these ids, in that order."""
+    records = read_records(connection, ids)
+    return [
+        _batch(record) if record else Batch(name, State.GONE) for name, record in zip(ids, records)
+    ]
 
 
-def _batch(job: Job) -> Batch:
-    status = job.get_status(refresh=False)
-    meta = job.meta
-    facts = {name: meta[name] for name in _FROM_META if meta.get(name) is not None}
-    failed = status in (JobStatus.FAILED, JobStatus.SCHEDULED)
-    result = job.latest_result() if status in (JobStatus.FINISHED, JobStatus.FAILED) else None
-    if status is JobStatus.FAILED and "error" not in facts and result is not None:
-        # The process that ran it could tell nothing; RQ's own words are left.
-        facts["error"] = _from_traceback(result.exc_string or "")
-    if not failed:
-        facts.pop("error", None)
-        facts.pop("retry_in", None)
+def newest_batches(
+    connection: Redis, settings: Settings, states: Iterable[State] = (), limit: int | None = None
+) -> Iterator[Batch]:
+    """Read the queue's jobs, the one whose state changed last first.
+
+    Args:
+        connection, settings: where the queue is.
+        states: leave out jobs in any other; by default none.
+        limit: how many at most; by default all. They are read some hundred at a time.
+    """
+    wanted = set(states)
+    kept = {_KEPT_WITH.get(state, state) for state in wanted} or {State.QUEUED, *_SORTED}
+    at_once = min(limit or _AT_ONCE, _AT_ONCE)
+    keys = [key for key in _LISTS if State.QUEUED in kept]
+    keys += [key for state, key in _SORTED.items() if state in kept]
+    sources = [_newest(connection, key % settings.queue, at_once) for key in keys]
+    merged = heapq.merge(*sources, key=lambda record: record.changed_at, reverse=True)
+    batches = _once(_batch(record) for record in merged)
+    chosen = (batch for batch in batches if not wanted or batch.state in wanted)
+    return islice(chosen, limit)
+
+
+def newest_records(
+    connection: Redis, settings: Settings, state: State, limit: int
+) -> Iterator[Record]:
+    """Read the jobs that RQ keeps with those in a state, the newest first."""
+    return islice(_newest(connection, _SORTED[state] % settings.queue, _AT_ONCE), limit)
+
+
+def next_records(connection: Redis, settings: Settings, limit: int) -> Iterator[Record]:
+    """Read the jobs that wait, the first first."""
+    found: Any = connection.lrange(_QUEUE % settings.queue, 0, limit - 1)
+    return (record for record in read_records(connection, map(decode_id, found)) if record)
+
+
+def _once(batches: Iterable[Batch]) -> Iterator[Batch]:
+    """Leave out a job that was met already: it moves from key to key while they are read."""
+    seen: set[str] = set()
+    for batch in batches:
+        if batch.job not in seen:
+            seen.add(batch.job)
+            yield batch
+
+
+def _newest(connection: Redis, key: str, at_once: int) -> Iterator[Record]:
+    start = 0
+    while ids := _ids(connection, key, start, at_once):
+        yield from (record for record in read_records(connection, ids) if record)
+        start += at_once
+
+
+def _ids(connection: Redis, key: str, start: int, count: int) -> list[str]:
+    """Some ids of a list or a sorted set, counted from its newest end."""
+    if ":queue:" in key:
+        found: Any = connection.lrange(key, -start - count, -start - 1)
+        found.reverse()
+    else:
+        found = connection.zrange(key, start, start + count - 1, desc=True)
+    # A running job's entry is its id, a colon and the number of the run.
+    is_running = key.startswith(f"{RQ_KEY_PREFIX}:wip:")
+    names = [decode_id(raw) for raw in found]
+    return [name.rpartition(":")[0] or name for name in names] if is_running else names
+
+
+def _batch(record: Record) -> Batch:
+    meta, state = record.meta, record.state
+    if state is State.SCHEDULED and record.has_run:
+        state = State.RETRYING
+    error = meta.error if state in (State.FAILED, State.RETRYING) else None
+    if state is State.FAILED and error is None and record.failure:
+        # The process that ran it could not record anything; RQ's own words are left.
+        error = _from_traceback(record.failure)
     return Batch(
-        job=job.id,
-        state=_STATE.get(status, status.value),
-        enqueued_at=_iso(job.enqueued_at),
-        ended_at=_iso(job.ended_at),
-        summary=result.return_value if result and status is JobStatus.FINISHED else None,
-        **facts,
+        job=record.job,
+        state=state,
+        path=meta.path or record.payload.path,
+        output=meta.output or record.payload.output,
+        bytes_done=meta.bytes_done,
+        bytes_total=meta.bytes_total,
+        articles=meta.articles,
+        picks=dict(meta.picks) if meta.picks is not None else None,
+        attempt=meta.attempt,
+        worker=meta.worker or record.worker,
+        enqueued_at=record.enqueued_at,
+        started_at=meta.started_at or record.started_at,
+        ended_at=record.ended_at,
+        updated_at=meta.updated_at,
+        error=dict(error) if error else None,
+        retry_in=meta.retry_in if error else None,
+        summary=record.summary,
     )
-
-
-_FROM_META = (
-    "path",
-    "output",
-    "bytes_done",
-    "bytes_total",
-    "articles",
-    "picks",
-    "attempt",
-    "worker",
-    "started_at",
-    "updated_at",
-    "error",
-    "retry_in",
-)
 
 
 def _from_traceback(text: str) -> dict[str, Any]:
     last = text.strip().rpartition("\n")[2]
     kind, _, message = last.partition(": ")
-    return {"type": kind.rpartition(".")[2], "message": message or last, "retryable": True}
+    kind = kind.rpartition(".")[2]
+    # A worker that refuses a job refuses it each time.
+    return {"type": kind, "message": message or last, "retryable": kind != "JobRefusedError"}
 
 
-def _iso(when: datetime | None) -> str | None:
-    if when is None:
-        return None
-    return when.replace(tzinfo=when.tzinfo or UTC).isoformat(timespec="milliseconds")
+def _seconds_since(text: str | None) -> float:
+    if text is None:
+        return 0.0
+    return max((datetime.now(UTC) - datetime.fromisoformat(text)).total_seconds(), 0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
-    """One worker of the queue: its name, host, process there, state and the job that it runs."""
+class Backlog:
+    """How much there is to do, and how fast it is done.
 
-    name: str
-    host: str
-    pid: int
-    state: str
-    job: str | None
+    Attributes:
+        counts: how many jobs are in each state; a retrying one counts as scheduled.
+        oldest_seconds: how long the first job has been waiting; 0 without any.
+        rate: jobs per second that finished lately; None where none did.
+        is_suspended: whether the workers are told to take no job.
+    """
+
+    counts: dict[State, int]
+    oldest_seconds: float
+    rate: float | None
+    is_suspended: bool
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long the jobs that are not over take at this rate; None if it is unknown."""
+        left = sum(self.counts[state] for state in (State.QUEUED, State.STARTED, State.SCHEDULED))
+        if not left:
+            return 0.0
+        return left / self.rate if self.rate else None
+
+
+def read_backlog(connection: Redis, settings: Settings) -> Backlog:
+    """Look at the sizes of the queue and its registries, and at the latest events."""
+    with connection.pipeline(transaction=False) as pipeline:
+        for key in _LISTS:
+            pipeline.llen(key % settings.queue)
+        for key in _SORTED.values():
+            pipeline.zcard(key % settings.queue)
+        pipeline.exists(WORKERS_SUSPENDED)
+        pipeline.lrange(_QUEUE % settings.queue, 0, 0)
+        pipeline.time()
+        pipeline.xrevrange(STREAM, count=_EVENTS_FOR_RATE)
+        *sizes, suspended, first, now, events = pipeline.execute()
+    waiting, taken, *others = sizes
+    oldest = next(read_records(connection, map(decode_id, first)), None)
+    return Backlog(
+        counts={State.QUEUED: waiting + taken, **dict(zip(_SORTED, others))},
+        oldest_seconds=_seconds_since(oldest.enqueued_at) if oldest else 0.0,
+        rate=_rate(events, now[0]),
+        is_suspended=bool(suspended),
+    )
+
+
+def _rate(events: Iterable[tuple[bytes, dict[bytes, bytes] | None]], now: int) -> float | None:
+    """Finished jobs per second, by the server's clock, which numbers the events."""
+    times = [
+        int(number.partition(b"-")[0]) / 1000
+        for number, fields in events
+        if fields and fields.get(b"event") == b"finished"
+    ]
+    recent = [when for when in times if now - when < _SECONDS_FOR_RATE]
+    # One end does not have a rate; the first is the beginning of the time that is measured.
+    if len(recent) < 2:
+        return None
+    return (len(recent) - 1) / max(now - recent[-1], 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,95 +272,99 @@ class Fleet:
     """The queue as it is now.
 
     Attributes:
-        depth: jobs waiting.
-        oldest_seconds: how long the first of them has been waiting; 0 without any.
-        workers: who listens to the queue.
-        running, retrying: all of them.
-        finished, failed: the last ones, newest first, and how many there are in all.
+        backlog: how much there is to do.
+        workers: those that listen to the queue and are alive.
+        running: all that run, the newest first.
+        retrying, finished, failed: the newest of them.
     """
 
-    depth: int
-    oldest_seconds: float
+    backlog: Backlog
     workers: list[Member]
     running: list[Batch]
     retrying: list[Batch]
     finished: list[Batch]
-    finished_total: int
     failed: list[Batch]
-    failed_total: int
 
 
 def read_fleet(connection: Redis, settings: Settings, last: int = 5) -> Fleet:
     """Look at the queue, its workers and its registries; ``last``: how many ended jobs."""
-    queue = open_queue(connection, settings)
 
-    def batches(ids: Iterable[str]) -> list[Batch]:
-        return [b for b in read_batches(connection, settings, ids) if b.state != "gone"]
-
-    def newest(registry: BaseRegistry) -> list[Batch]:
-        return batches(registry.get_job_ids(0, last - 1, desc=True, cleanup=False))
+    def newest(limit: int, *states: State) -> list[Batch]:
+        return list(newest_batches(connection, settings, states, limit))
 
     return Fleet(
-        depth=queue.count,
-        oldest_seconds=oldest_seconds(queue),
-        workers=read_workers(queue, settings),
-        running=batches(queue.started_job_registry.get_job_ids(cleanup=False)),
-        retrying=batches(queue.scheduled_job_registry.get_job_ids(cleanup=False)),
-        finished=newest(queue.finished_job_registry),
-        finished_total=queue.finished_job_registry.get_job_count(cleanup=False),
-        failed=newest(queue.failed_job_registry),
-        failed_total=queue.failed_job_registry.get_job_count(cleanup=False),
+        backlog=read_backlog(connection, settings),
+        workers=read_workers(connection, settings),
+        running=newest(_MOST_RUNNING, State.STARTED),
+        retrying=newest(last, State.RETRYING),
+        finished=newest(last, State.FINISHED),
+        failed=newest(last, State.FAILED),
     )
 
 
 def open_queue(connection: Redis, settings: Settings) -> Queue:
-    """The queue of the settings."""
+    """Return RQ's view of the queue, to write to."""
     return Queue(settings.queue, connection=connection, serializer=settings.serializer)
 
 
-def oldest_seconds(queue: Queue) -> float:
-    """How long the first job of the queue has been waiting; 0 if none is."""
-    for job in queue.get_jobs(0, 1):
-        if job.enqueued_at is not None:
-            return (datetime.now(UTC) - job.enqueued_at.replace(tzinfo=UTC)).total_seconds()
-    return 0.0
+def read_workers(connection: Redis, settings: Settings) -> list[Member]:
+    """Read the workers that listen to the queue and are alive, see :meth:`Member.is_alive`."""
+    found: Any = connection.smembers(WORKERS_OF_QUEUE % settings.queue)
+    keys = sorted(found)
+    with connection.pipeline(transaction=False) as pipeline:
+        for key in keys:
+            pipeline.hgetall(key)
+            name = decode_id(key).rpartition(":worker:")[2]
+            pipeline.smembers(
+                WORKER_EXECUTIONS_KEY_TEMPLATE.format(name).encode("utf-8", "replace")
+            )
+        answers = pipeline.execute(raise_on_error=False)
+    members = []
+    for key, fields, executions in zip(keys, answers[::2], answers[1::2]):
+        if not isinstance(fields, dict):
+            continue
+        texts = {_text(name): _text(value) for name, value in fields.items()}
+        running = sorted(map(_text, executions)) if isinstance(executions, set) else []
+        job = running[0].rpartition(":")[0] if running else None
+        members.append(read_member(_text(key), texts, job))
+    return [member for member in members if member and member.is_alive]
 
 
-def read_workers(queue: Queue, settings: Settings) -> list[Member]:
-    """The workers that listen to the queue and have given a sign of life lately.
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
 
-    A SelectionWorker gives one every ``heartbeat`` seconds, with a job and without; one that
-    missed three is dead, though RQ keeps its registration for minutes. A plain worker is
-    silent for as long as RQ keeps it, so there RQ's word has to do.
+
+def is_listed(connection: Redis, settings: Settings, job: str) -> bool:
+    """Return whether the queue, or its registry of running jobs, has the job."""
+    name, running = job.encode("utf-8", "surrogateescape"), _SORTED[State.STARTED]
+    with connection.pipeline() as pipeline:
+        for key in _LISTS:
+            pipeline.lpos(key % settings.queue, name)  # type: ignore[arg-type]
+        places = pipeline.execute()
+    if any(place is not None for place in places):
+        return True
+    entries: Any = connection.zrange(running % settings.queue, 0, _MOST_RUNNING)
+    return any(entry.rpartition(b":")[0] == name for entry in entries)
+
+
+def forget(connection: Redis, settings: Settings, record: Record) -> None:
+    """Remove a job and what the queue and its registries have of it.
+
+    Raises:
+        redis.exceptions.WatchError: it changed since it was read.
     """
-    limit = _MISSED_HEARTBEATS * settings.heartbeat + 1
-    now = datetime.now(UTC)
-    return [
-        Member(
-            worker.name,
-            worker.hostname or "?",
-            worker.pid or 0,
-            worker.get_state(),
-            worker.get_current_job_id(),
-        )
-        for worker in Worker.all(queue=queue, serializer=queue.serializer)
-        if worker.last_heartbeat is not None
-        and (
-            settings.worker_class != SAFE_WORKER
-            or (now - worker.last_heartbeat.replace(tzinfo=UTC)).total_seconds() < limit
-        )
-    ]
-
-
-def all_ids(queue: Queue) -> list[str]:
-    """The ids of all jobs that Redis keeps for the queue: waiting, running, over."""
-    registries = (
-        queue.started_job_registry,
-        queue.scheduled_job_registry,
-        queue.failed_job_registry,
-        queue.finished_job_registry,
-    )
-    ids = list(queue.get_job_ids())
-    for registry in registries:
-        ids += registry.get_job_ids(cleanup=False)
-    return list(dict.fromkeys(ids))
+    name: Any = record.job.encode("utf-8", "surrogateescape")
+    keys = job_keys(record.job)
+    with connection.pipeline() as pipeline:
+        pipeline.watch(keys[0])  # type: ignore[no-untyped-call]
+        now: Any = pipeline.hget(keys[0], "status")
+        if now is not None and now.decode("utf-8", "replace") != record.status:
+            raise WatchError
+        pipeline.multi()
+        pipeline.delete(*keys)
+        for key in _LISTS:
+            pipeline.lrem(key % settings.queue, 0, name)
+        for state, key in _SORTED.items():
+            if state is not State.STARTED:
+                pipeline.zrem(key % settings.queue, name)
+        pipeline.execute()

@@ -1,0 +1,57 @@
+"""No child of a worker survives it, or keeps a socket of it open.
+
+A child that outlives its killed worker would run a batch that another worker runs again, or
+keep open the socket on which the server hands out the next job.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import threading
+import time
+
+from redis import Redis
+
+_PR_SET_PDEATHSIG = 1
+_SECONDS_BETWEEN_LOOKS = 0.5
+
+# Loaded before any fork: a loader's lock may be held in the moment of one.
+_LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+
+def become_child(parent: int, connection: Redis) -> None:
+    """In a new process: end with ``parent`` and let go of its connections."""
+    _end_with(parent)
+    _close_inherited(connection)
+
+
+def _end_with(parent: int) -> None:
+    if _LIBC is not None:
+        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    else:
+        threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+    # It may have ended before.
+    _end_without(parent)
+
+
+def _end_without(parent: int) -> None:
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _watch(parent: int) -> None:
+    while True:
+        _end_without(parent)
+        time.sleep(_SECONDS_BETWEEN_LOOKS)
+
+
+def _close_inherited(connection: Redis) -> None:
+    """Close the parent's sockets here; the pool makes connections of its own in this process."""
+    pool = connection.connection_pool
+    for each in [*pool._available_connections, *pool._in_use_connections]:
+        # Not disconnect(): it takes locks that a thread may have held in the moment of the fork.
+        if each._sock is not None:
+            each._sock.close()

@@ -1,0 +1,161 @@
+"""Read what RQ's serializers wrote, JSON or pickle, as plain data.
+
+Whoever can write to the server can leave a pickle there that runs code where it is loaded.
+:func:`read` never loads one: it walks the pickle's instructions and builds strings, numbers,
+lists and dictionaries only. An instruction that would call something leaves a placeholder.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import pickletools
+import zlib
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+# A job's data and meta have some hundred bytes. More than this is not decoded, since the
+# instructions of a pickle take a microsecond each.
+_MOST_BYTES = 1 << 18
+
+
+class Form(StrEnum):
+    """How a value is written."""
+
+    JSON = "json"
+    PICKLE = "pickle"
+    UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class Serialized:
+    """A value as plain data, and how it was written; None where it is unreadable."""
+
+    form: Form
+    value: Any
+
+
+_UNREADABLE = Serialized(Form.UNREADABLE, None)
+
+
+def read(raw: bytes | None) -> Serialized:
+    """Read a value that RQ has written, without running anything in it; never raises."""
+    if not raw or len(raw) > _MOST_BYTES:
+        return _UNREADABLE
+    # Nesting and digits have limits in Python, and each is an exception of its own kind.
+    try:
+        if not raw.startswith(pickle.PROTO):
+            return Serialized(Form.JSON, json.loads(raw))
+    except (ValueError, RecursionError, MemoryError):
+        pass
+    try:
+        return Serialized(Form.PICKLE, _Pickle().read(raw))
+    except (ValueError, LookupError, TypeError, RecursionError, MemoryError):
+        return _UNREADABLE
+
+
+def read_compressed(raw: bytes | None) -> Serialized:
+    """Read a value that RQ may have compressed, a job's ``data`` for example; never raises."""
+    return read(decompress(raw or b""))
+
+
+def decompress(raw: bytes) -> bytes:
+    """Return the decompressed bytes, at most as many as :func:`read` accepts plus one.
+
+    RQ takes bytes that are not compressed as they are, and so does this.
+    """
+    try:
+        return zlib.decompressobj().decompress(raw, _MOST_BYTES + 1)
+    except zlib.error:
+        return raw
+
+
+class _Placeholder:
+    """What stands for an object that only running the pickle would make."""
+
+
+_MARK, _OBJECT = object(), _Placeholder()
+_CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
+_TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
+
+
+class _Pickle:
+    """The part of the pickle machine that makes plain data."""
+
+    def __init__(self) -> None:
+        self._stack: list[Any] = []
+        self._memo: dict[int, Any] = {}
+
+    def read(self, raw: bytes) -> Any:
+        """Return the value.
+
+        Raises:
+            ValueError, LookupError, TypeError: it is not a pickle, or not one of plain data.
+        """
+        for opcode, argument, _ in pickletools.genops(raw):
+            self._run(opcode.name, argument)
+        return self._stack[-1]
+
+    def _run(self, name: str, argument: Any) -> None:
+        stack, memo = self._stack, self._memo
+        if name in ("PROTO", "FRAME", "STOP"):
+            return
+        if name in _CONSTANTS:
+            stack.append(_CONSTANTS[name])
+        elif name == "MARK":
+            stack.append(_MARK)
+        elif name in ("EMPTY_LIST", "EMPTY_TUPLE"):
+            stack.append([])
+        elif name == "EMPTY_DICT":
+            stack.append({})
+        elif name == "MEMOIZE":
+            memo[len(memo)] = stack[-1]
+        elif name in ("BINPUT", "LONG_BINPUT", "PUT"):
+            memo[argument] = stack[-1]
+        elif name in ("BINGET", "LONG_BINGET", "GET"):
+            stack.append(memo[argument])
+        elif name in ("APPEND", "APPENDS", "SETITEM", "SETITEMS"):
+            self._fill(name)
+        elif name in ("LIST", "TUPLE") or name in _TUPLES:
+            stack.append(self._pop(_TUPLES.get(name)))
+        elif name in ("GLOBAL", "STACK_GLOBAL", "REDUCE", "NEWOBJ", "BUILD"):
+            self._call(name)
+        elif isinstance(argument, str | int | float | bytes):
+            stack.append(argument)
+        else:
+            raise ValueError(f"{name} does not make plain data")
+
+    def _pop(self, count: int | None) -> list[Any]:
+        """Remove and return the last so many values, or those after the last mark."""
+        if count is None:
+            count = self._stack[::-1].index(_MARK)
+            items = self._pop(count)
+            self._stack.pop()
+            return items
+        if count > len(self._stack):
+            raise LookupError("the stack is too short")
+        start = len(self._stack) - count
+        items = self._stack[start:]
+        del self._stack[start:]
+        return items
+
+    def _fill(self, name: str) -> None:
+        several, is_list = name.endswith("S"), name.startswith("APPEND")
+        items = self._pop(None if several else 1 if is_list else 2)
+        target = self._stack[-1]
+        if is_list:
+            target.extend(items) if isinstance(target, list) else None
+        elif isinstance(target, dict):
+            pairs = zip(items[::2], items[1::2])
+            target.update({key: value for key, value in pairs if isinstance(key, str)})
+
+    def _call(self, name: str) -> None:
+        """Put a placeholder in the place of an object; a member of an enumeration is its value."""
+        if name == "GLOBAL":
+            self._stack.append(_OBJECT)
+            return
+        *_, arguments = self._pop(2)
+        is_member = name == "REDUCE" and isinstance(arguments, list) and len(arguments) == 1
+        is_text = is_member and isinstance(arguments[0], str)
+        self._stack.append(arguments[0] if is_text else _OBJECT)

@@ -1,0 +1,107 @@
+"""What ``doctor`` looks at on the server."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+from redis import Redis
+from redis.exceptions import RedisError, ResponseError
+from rq.defaults import RQ_KEY_PREFIX
+from rq.suspension import WORKERS_SUSPENDED
+
+from worker.events import STREAM
+from worker.finding import Finding
+
+# RQ moves a job from list to list with BLMOVE, which came with 6.2.
+OLDEST = (6, 2)
+
+_OLD = "Redis 6.2 is the oldest version that works, and any Valkey does"
+_CLUSTER = "it is a cluster, which RQ does not support; use a server without cluster mode"
+
+# What the server's refusals begin with or contain, and what to do about them.
+_ADVICE = (
+    ("unknown command", f"the server is too old: {_OLD}"),
+    ("OOM ", "the server's memory is full; delete old jobs or raise maxmemory"),
+    ("READONLY ", "it is a read-only replica; RQ_REDIS_URL must name the primary"),
+    ("read only replica", "it is a read-only replica; RQ_REDIS_URL must name the primary"),
+    ("used memory", "the server's memory is full; delete old jobs or raise maxmemory"),
+    ("MISCONF", "the server cannot save to its disk; look at its log"),
+    ("MOVED ", _CLUSTER),
+    ("CROSSSLOT", _CLUSTER),
+    ("same slot", _CLUSTER),
+    ("CLUSTERDOWN", _CLUSTER),
+    ("permission", "its ACL forbids what producers and workers do"),
+    ("NOPERM", "its ACL forbids what producers and workers do"),
+)
+
+
+def advice(error: RedisError) -> str:
+    """Return what a refusal of the server means, with its own words behind it."""
+    text = str(error)
+    known = next((meaning for part, meaning in _ADVICE if part.lower() in text.lower()), None)
+    if known:
+        return f"{known} ({text})"
+    if isinstance(error, ResponseError):
+        return text
+    return f"cannot be reached: {text}; check RQ_REDIS_URL"
+
+
+def reach(connection: Redis) -> Iterator[Finding]:
+    """Whether the server answers, and is one that RQ works with."""
+    connection.ping()
+    try:
+        server: Any = connection.info("server")
+        cluster: Any = connection.info("cluster")
+    except ResponseError:  # an ACL may forbid it
+        yield Finding("redis", "ok", "answers")
+        return
+    version = str(server.get("redis_version", ""))
+    numbers = tuple(map(int, re.findall(r"\d+", version)[:2]))
+    if cluster.get("cluster_enabled"):
+        yield Finding("redis", "fault", _CLUSTER)
+    elif numbers and numbers < OLDEST and "valkey_version" not in server:
+        yield Finding("redis", "fault", f"version {version} is too old: {_OLD}")
+    else:
+        name = f"Valkey {server['valkey_version']}" if "valkey_version" in server else version
+        yield Finding("redis", "ok", f"answers, {name}")
+
+
+def durability(connection: Redis) -> Iterator[Finding]:
+    """Whether the server may drop jobs."""
+    try:
+        memory: Any = connection.info("memory")
+        persistence: Any = connection.info("persistence")
+    except ResponseError as error:
+        yield Finding("redis settings", "warning", f"cannot be read: {error}")
+        return
+    policy = memory.get("maxmemory_policy", "unknown")
+    if policy == "noeviction":
+        yield Finding("eviction", "ok", "noeviction")
+    else:
+        yield Finding(
+            "eviction", "fault", f"{policy} can drop queued jobs; set maxmemory-policy noeviction"
+        )
+    if persistence.get("aof_enabled"):
+        yield Finding("persistence", "ok", "append-only file")
+    else:
+        yield Finding("persistence", "warning", "a restart loses recent jobs; set appendonly yes")
+
+
+def writing(connection: Redis) -> Iterator[Finding]:
+    """Whether a job could be enqueued, by writing what one needs and removing it again."""
+    name = f"doctor-{uuid.uuid4()}"
+    job, queue = f"{RQ_KEY_PREFIX}:job:{name}", f"{RQ_KEY_PREFIX}:queue:{name}"
+    with connection.pipeline() as pipeline:
+        pipeline.hset(job, "status", "queued")
+        pipeline.rpush(queue, name)
+        pipeline.delete(job, queue)
+        # It removes nothing, but an ACL that forbids events forbids it, too.
+        pipeline.xtrim(STREAM, minid="0-0")
+        pipeline.execute()
+    yield Finding("writing", "ok", "a job can be enqueued")
+    if connection.exists(WORKERS_SUSPENDED):
+        message = "the workers are paused and take no job; run: selection-worker resume"
+        yield Finding("pause", "fault", message)

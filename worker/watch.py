@@ -1,0 +1,74 @@
+"""The live view of ``watch`` on a terminal: it is redrawn, scrolls, and ends with q."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import termios
+import time
+import tty
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.segment import Segment, SegmentLines
+from rich.text import Text
+
+from worker import show
+from worker.status import Fleet
+
+_QUIT = ("q", "Q")
+# What the keys send, and by how many lines or pages each scrolls.
+_LINES = {"\x1b[A": -1, "\x1bOA": -1, "k": -1, "\x1b[B": 1, "\x1bOB": 1, "j": 1}
+_PAGES = {"\x1b[5~": -1, "b": -1, "\x1b[6~": 1, " ": 1}
+
+
+def watch_fleet(screen: Console, read: Callable[[], Fleet], interval: float) -> None:
+    """Draw what ``read`` returns every ``interval`` seconds until q is pressed."""
+    top = 0
+    with _keys() as wait, Live(console=screen, screen=True, auto_refresh=False) as live:
+        while True:
+            lines = screen.render_lines(show.fleet_view(read()), pad=False)
+            until = time.monotonic() + interval
+            while (seconds := until - time.monotonic()) > 0:
+                room = max(screen.height - 1, 1)
+                top = max(min(top, len(lines) - room), 0)
+                live.update(_page(lines, top, room), refresh=True)
+                key = wait(seconds)
+                if key in _QUIT:
+                    return
+                top += _LINES.get(key, 0) + room * _PAGES.get(key, 0)
+
+
+def _page(lines: list[list[Segment]], top: int, room: int) -> Group:
+    shown = lines[top : top + room]
+    where = f"lines {top + 1} to {top + len(shown)} of {len(lines)}; arrows scroll, q ends"
+    return Group(SegmentLines(shown, new_lines=True), Text(where, style="reverse", end=""))
+
+
+@contextmanager
+def _keys() -> Iterator[Callable[[float], str]]:
+    """Yield a function that waits some seconds for a key and returns what it sends, or ""."""
+    if not sys.stdin.isatty():
+        yield _no_key
+        return
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+
+    def wait(seconds: float) -> str:
+        if not select.select([terminal], [], [], seconds)[0]:
+            return ""
+        return os.read(terminal, 16).decode("ascii", "replace") or _no_key(seconds)
+
+    tty.setcbreak(terminal)
+    try:
+        yield wait
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+
+def _no_key(seconds: float) -> str:
+    time.sleep(seconds)
+    return ""
