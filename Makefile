@@ -1,3 +1,4 @@
+# test: all tests, some four minutes on two cores. check: the fast ones, under a minute.
 # PYTHON: 3.11 or newer. VENV: where the virtual environment goes. BATCH: what to select.
 # LONG=1: the long form of the faults.
 # BENCH: options of the benchmarks, for example --quick.
@@ -5,7 +6,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BATCH ?= examples/river_plate_extracted.json
 
-.PHONY: run test bench faults wheel oldest newest clean
+.PHONY: run test check bench faults containers wheel sdist oldest newest clean
 
 run: $(VENV)/run.stamp
 	$(VENV)/bin/selection-worker local "$(BATCH)"
@@ -14,7 +15,15 @@ test: $(VENV)/test.stamp
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+	$(VENV)/bin/python tests/browser.py
 	$(VENV)/bin/pytest
+
+# What needs no server, no browser and little time, for the work in between.
+check: $(VENV)/test.stamp
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/pytest --quiet --numprocesses auto -m "not queue and not browser and not slow"
 
 faults: $(VENV)/test.stamp
 	$(VENV)/bin/python -m faults $(if $(LONG),--long)

@@ -75,10 +75,14 @@ def small_disk(folder: Path, megabytes: int) -> Iterator[Disk]:
     place = folder / "disk"
     place.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(place)]
-    if os.getuid() == 0 and subprocess.run(mount, stderr=subprocess.DEVNULL).returncode == 0:
+    if os.getuid() == 0 and _succeeds(mount):
         try:
             yield Mounted(place)
         finally:
-            subprocess.run(["umount", "-l", str(place)], check=True)
+            subprocess.run(["umount", "-l", str(place)], check=True, timeout=60)
     else:
         yield Pretended(place, preload.build(folder))
+
+
+def _succeeds(command: list[str]) -> bool:
+    return subprocess.run(command, stderr=subprocess.DEVNULL, timeout=60).returncode == 0

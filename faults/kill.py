@@ -15,12 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bounded import killed_after
+
 from faults import preload
 from faults.made import Made, made
 from faults.table import Harm, Table
 
 NEEDED = {"open", "openat", "read", "write", "fsync", "rename", "close", "stat"}
 OLD = b"an older output"
+SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -77,12 +80,14 @@ class Victim:
         }
         self._process.stdin.write(json.dumps(order) + "\n")
         self._process.stdin.flush()
-        answer: dict[str, Any] = json.loads(self._process.stdout.readline())
+        with killed_after(self._process, SECONDS):
+            line = self._process.stdout.readline()
+        answer: dict[str, Any] = json.loads(line)
         return answer
 
     def stop(self) -> None:
         """End it."""
-        self._process.communicate()
+        self._process.communicate(timeout=SECONDS)
 
 
 @contextmanager

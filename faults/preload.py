@@ -17,7 +17,8 @@ def build(folder: Path) -> Path:
         raise SystemExit(f"{compiler} is needed to build {_SOURCE.name}: install gcc")
     library = folder / "preload.so"
     flags = ["-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
-    subprocess.run([compiler, *flags, "-o", str(library), str(_SOURCE), "-ldl"], check=True)
+    command = [compiler, *flags, "-o", str(library), str(_SOURCE), "-ldl"]
+    subprocess.run(command, check=True, timeout=60)
     return library
 
 

@@ -38,6 +38,7 @@ MOST_KEPT_BYTES = 65_536
 _LOOKED_AT = 300
 _AT_ONCE = 10
 _SECONDS_TO_BEGIN = 10
+_SECONDS_OF_OUTAGE = 120
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,7 @@ class Soak:
 
     def enqueue(self, file: File) -> None:
         """As a producer does who does not give up; enqueueing twice makes one job."""
+        end = time.monotonic() + _SECONDS_OF_OUTAGE
         while file.job is None:
             try:
                 job = worker.enqueue(
@@ -122,6 +124,8 @@ class Soak:
                 )
                 file.job = job.id
             except RedisError:
+                if time.monotonic() > end:
+                    raise
                 time.sleep(0.1)
 
     def waiting(self) -> list[File]:
@@ -190,7 +194,7 @@ class Soak:
         for child in children(process.pid):
             kill(child)
         process.kill()
-        process.wait()
+        process.wait(_SECONDS_TO_BEGIN)
 
     def _kill_horse(self) -> None:
         horses = [child for p in self._running for child in children(p.pid)]

@@ -115,7 +115,7 @@ def _round(
             _kill_one(person, workers, randomness)
         if time.monotonic() > end:
             person.kill()
-            person.wait()
+            person.wait(SECONDS)
             return Harm(stuck=f"{person.returncode} {read_batches(connection, settings, ids)}")
     turn.look()
     return _judge(turn, person.returncode, has_victim, workers, ids)

@@ -1,11 +1,18 @@
-"""A real Chromium for the tests, with everything recorded that a page must not do."""
+"""A real Chromium for the tests, with everything recorded that a page must not do.
+
+``python tests/browser.py`` installs one where there is none and that can be done.
+"""
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -25,15 +32,49 @@ _ARGUMENTS = [
 DESKTOP, PHONE = (1280, 900), (390, 844)
 
 
-def chromium() -> str:
-    """The browser's program."""
+MISSING = (
+    "no Chromium: install it (Debian: apt-get install chromium) or let Playwright download its "
+    "own (python -m playwright install chromium --with-deps)"
+)
+
+
+@cache
+def chromium() -> str | None:
+    """Find a browser that starts: one on PATH, or Playwright's own."""
     for name in _NAMES:
-        if found := shutil.which(name):
+        if (found := shutil.which(name)) and _starts(found):
             return found
-    raise AssertionError(
-        f"the tests of the report need a browser: install Chromium (Debian: apt-get install "
-        f"chromium) or Chrome so that one of {', '.join(_NAMES)} is on PATH"
-    )
+    with sync_playwright() as playwright:
+        own = playwright.chromium.executable_path
+    return own if os.path.exists(own) and _starts(own) else None
+
+
+def _starts(program: str) -> bool:
+    """Whether it runs here, with all the libraries that it needs."""
+    return _succeeds([program, "--version"], seconds=30, quiet=True)
+
+
+def install() -> bool:
+    """Install a browser where that can be done; whether there is one afterwards."""
+    if os.getuid() == 0 and shutil.which("apt-get"):
+        print("browser: installing Chromium with apt-get", flush=True)
+        apt = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"]
+        _succeeds([*apt, "update"])
+        _succeeds([*apt, "install", "--yes", "--no-install-recommends", "chromium"])
+    else:
+        print("browser: downloading Playwright's Chromium", flush=True)
+        _succeeds([sys.executable, "-m", "playwright", "install", "--no-shell", "chromium"])
+    chromium.cache_clear()
+    return chromium() is not None
+
+
+def _succeeds(command: list[str], seconds: int = 600, quiet: bool = False) -> bool:
+    output = subprocess.DEVNULL if quiet else None
+    try:
+        done = subprocess.run(command, stdout=output, stderr=output, timeout=seconds)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
 
 
 @contextmanager
@@ -46,7 +87,9 @@ def launched() -> Iterator[Browser]:
 
 
 def _launch(playwright: Playwright) -> Browser:
-    return playwright.chromium.launch(executable_path=chromium(), args=_ARGUMENTS)
+    program = chromium()
+    assert program is not None, MISSING
+    return playwright.chromium.launch(executable_path=program, args=_ARGUMENTS)
 
 
 @dataclass
@@ -97,3 +140,9 @@ def opened(
     yield page
     recorded.require_nothing(file)
     context.close()
+
+
+if __name__ == "__main__":
+    if chromium() is None and not install():
+        print(f"browser: {MISSING}")
+        sys.exit("CI" in os.environ)

@@ -1,13 +1,38 @@
-"""A real server and real workers for the tests of the queue."""
+"""A real server and real workers for the tests of the queue; markers for what a test needs."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
+import browser
 import pytest
 from fleet import Events, Server, Workers, running_server
 
 from selection.backend import available
+
+# The marker of a test that uses one of these fixtures.
+_MARKERS = {"server": "queue", "stack": "queue", "browser": "browser"}
+
+
+def pytest_report_header() -> str:
+    return f"browser: {browser.chromium() or f'{browser.MISSING}; its tests are skipped'}"
+
+
+# First, so that -m selects by these markers.
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests by their fixtures; skip those of a browser that is not there, not in CI."""
+    for item in items:
+        fixtures = getattr(item, "fixturenames", [])
+        for name in {_MARKERS[fixture] for fixture in fixtures if fixture in _MARKERS}:
+            item.add_marker(name)
+    in_browser = [item for item in items if item.get_closest_marker("browser")]
+    if in_browser and browser.chromium() is None:
+        if "CI" in os.environ:
+            raise pytest.UsageError(browser.MISSING)
+        for item in in_browser:
+            item.add_marker(pytest.mark.skip(reason=browser.MISSING))
 
 
 @pytest.fixture(scope="module", params=list(available()))

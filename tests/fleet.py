@@ -8,11 +8,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from bounded import SECONDS
 from redis import Redis
 from redis.backoff import ConstantBackoff
 from redis.retry import Retry
@@ -63,7 +65,7 @@ class Server:
         """As a crash would."""
         assert self._process is not None
         self._process.kill()
-        self._process.wait()
+        self._process.wait(SECONDS)
 
 
 @contextmanager
@@ -129,7 +131,7 @@ class Workers:
             for child in children(process.pid):
                 kill(child)
             process.kill()
-            process.wait()
+            process.wait(SECONDS)
 
 
 def children(pid: int) -> list[int]:
@@ -152,19 +154,21 @@ class Events:
         self._last = "0"
         self.seen: list[dict[str, str]] = []
 
-    def wait(self, enough: Callable[[list[dict[str, str]]], bool], seconds: float = 60) -> None:
-        """Read until what was seen is enough."""
+    def wait(
+        self, enough: Callable[[list[dict[str, str]]], bool], seconds: float = SECONDS
+    ) -> None:
+        """Read until what was seen is enough; the bound is for all of it together."""
+        end = time.monotonic() + seconds
         while not enough(self.seen):
-            answer: Any = self._connection.xread(
-                {"selection:events": self._last}, block=round(seconds * 1000)
-            )
-            assert answer, f"nothing more in {seconds} s after {self.seen}"
+            left = max(1, round((end - time.monotonic()) * 1000))
+            answer: Any = self._connection.xread({"selection:events": self._last}, block=left)
+            assert answer, f"not enough in {seconds} s: {self.seen}"
             for _, entries in answer:
                 for number, fields in entries:
                     self._last = number
                     self.seen.append({k.decode(): v.decode() for k, v in fields.items()})
 
-    def wait_for(self, job: str, event: str, seconds: float = 60) -> dict[str, str]:
+    def wait_for(self, job: str, event: str, seconds: float = SECONDS) -> dict[str, str]:
         """Read until that event of that job."""
         self.wait(lambda seen: _has(seen, job, event), seconds)
         return next(entry for entry in reversed(self.seen) if _is(entry, job, event))

@@ -138,6 +138,7 @@ def made_articles(draw: st.DrawFn) -> dict[str, Any]:
 
 @examples(1500)
 @given(made_articles())
+@pytest.mark.slow
 def test_on_made_articles(article: dict[str, Any]) -> None:
     assert_agree(article)
 

@@ -73,6 +73,7 @@ _SOME = st.sampled_from(["", " o gol de placa do River ", "\u2026", " ΟΔΟΣ",
 
 @examples(1500)
 @given(TEXTS, TEXTS, TEXTS, _SOME, _SOME)
+@pytest.mark.slow
 def test_any_texts(one: str, two: str, three: str, some: str, other: str) -> None:
     texts = (one + some + two, other + two, three + some + other)
     right = counted(*texts)
@@ -104,6 +105,7 @@ def test_words_that_are_not_read_letter_by_letter(backend: Backend, text: str) -
 
 
 @every_backend
+@pytest.mark.slow
 def test_many_tokens_and_shingles(backend: Backend) -> None:
     # Some thousand times more than the tables have room for in the beginning.
     random = Random(5)
@@ -208,7 +210,11 @@ def test_a_machine_without_the_compiled_backend_says_so_or_does_without() -> Non
     def process(name: str) -> subprocess.CompletedProcess[str]:
         environment = {"SELECTION_BACKEND": name}
         return subprocess.run(
-            [sys.executable, "-c", script], env=environment, capture_output=True, text=True
+            [sys.executable, "-c", script],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
         )
 
     assert process("").stdout == "python\n"

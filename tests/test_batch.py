@@ -18,6 +18,7 @@ from typing import Any
 
 import batches
 import pytest
+from bounded import SECONDS, line_with
 
 from selection import Extractor, Progress, Rule, SelectionError, Summary, select_file
 from selection.batch import check_files, default_output
@@ -300,6 +301,7 @@ def test_ac_07_two_runs_give_the_same_picks(sample: tuple[Path, Path], tmp_path:
         [sys.executable, "-c", script, str(sample[0]), str(again)],
         check=True,
         env={**os.environ, "PYTHONHASHSEED": "12345"},
+        timeout=SECONDS,
     )
     assert again.read_bytes() == sample[1].read_bytes()
 
@@ -484,6 +486,7 @@ def test_a_name_that_a_process_of_another_encoding_cannot_open(tmp_path: Path) -
         [sys.executable, "-c", script, str(path).encode("unicode_escape").decode()],
         env={**os.environ, **ascii_only},
         stdout=subprocess.PIPE,
+        timeout=SECONDS,
         text=True,
         check=True,
     )
@@ -571,6 +574,7 @@ def select_as_nobody(input: Path, output: Path, longest_file: int | None = None)
     done = subprocess.run(
         [sys.executable, "-c", _AS_NOBODY, str(input), str(output), *limit],
         stdout=subprocess.PIPE,
+        timeout=SECONDS,
         check=True,
     )
     result: dict[str, Any] = json.loads(done.stdout)
@@ -896,8 +900,7 @@ class Held:
             stdout=subprocess.PIPE,
             text=True,
         )
-        assert self._process.stdout is not None
-        assert self._process.stdout.readline() == "writing\n"
+        assert line_with("", self._process.stdout, self._process) == "writing\n"
 
     def __enter__(self) -> Held:
         return self
@@ -908,11 +911,11 @@ class Held:
     def kill(self) -> None:
         """End it as it stands; nothing of its own runs any more."""
         self._process.kill()
-        self._process.communicate()
+        self._process.communicate(timeout=SECONDS)
 
     def finish(self) -> str:
         """Let it go on; what it printed at its end."""
-        output, _ = self._process.communicate("go on\n")
+        output, _ = self._process.communicate("go on\n", timeout=SECONDS)
         assert self._process.returncode == 0
         return output
 

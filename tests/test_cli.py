@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import batches
+import bounded
 import pytest
 
 SELECTION = [sys.executable, "-m", "selection"]
@@ -29,6 +30,17 @@ def run(
         cwd=cwd,
         env={**os.environ, **environment},
         timeout=60,
+    )
+
+
+def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        shell=True,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=bounded.SECONDS,
     )
 
 
@@ -187,6 +199,7 @@ def test_a_file_that_may_not_be_read_is_no_wrong_usage(arguments: str) -> None:
             text=True,
             cwd=folder,
             env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+            timeout=bounded.SECONDS,
         )
     assert done.returncode == 66
     assert "in: this file may not be read; check its permissions" in done.stderr
@@ -307,9 +320,10 @@ def test_a_reader_that_goes_away_ends_it_quietly(tmp_path: Path) -> None:
     )
     assert process.stdout is not None
     assert process.stderr is not None
-    process.stdout.readline()
-    process.stdout.close()
-    assert process.stderr.read() == b""
+    with bounded.killed_after(process):
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
     process.stderr.close()
     assert process.wait(60) == 128 + signal.SIGPIPE
 
@@ -339,7 +353,7 @@ def test_streams_that_are_closed_or_full_do_not_stop_the_work(
     batch: Path, redirection: str
 ) -> None:
     command = f'"{sys.executable}" -m selection run batch.json -o out.json {redirection}'
-    done = subprocess.run(command, shell=True, cwd=batch.parent, capture_output=True, text=True)
+    done = shell(command, batch.parent)
     assert done.returncode == 0
     assert "Traceback" not in done.stderr
     assert (batch.parent / "out.json").exists()
@@ -354,6 +368,7 @@ def test_standard_output_that_is_full_is_a_failure(batch: Path, arguments: tuple
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
+            timeout=bounded.SECONDS,
         )
     assert done.returncode == 74
     assert done.stderr.endswith("selection: error: standard output: No space left on device\n")
@@ -363,7 +378,7 @@ def test_a_working_directory_that_is_gone(batch: Path) -> None:
     folder = batch.parent / "gone"
     folder.mkdir()
     command = f'rmdir ../gone; "{sys.executable}" -m selection run ../batch.json'
-    done = subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True)
+    done = shell(command, folder)
     assert done.returncode == 66
     assert done.stderr == "selection: error: the working directory is gone; change to another\n"
 
@@ -394,7 +409,7 @@ class Terminal:
         """All that was shown up to that text."""
         shown = ""
         while text not in shown:
-            more = os.read(self._leader, 65536)
+            more = bounded.read(self._leader)
             assert more, f"ended without {text!r}: {shown}"
             shown += more.decode()
         return shown
@@ -403,7 +418,7 @@ class Terminal:
         """All that is shown until the process closes its terminal."""
         shown = b""
         try:
-            while more := os.read(self._leader, 65536):
+            while more := bounded.read(self._leader):
                 shown += more
         except OSError:  # how Linux says that the other side is closed
             pass
@@ -414,5 +429,5 @@ class Terminal:
 
     def __exit__(self, *_: object) -> None:
         self.process.kill()
-        self.process.wait()
+        self.process.wait(bounded.SECONDS)
         os.close(self._leader)

@@ -12,6 +12,7 @@ from typing import cast
 
 import batches
 import pytest
+from bounded import SECONDS, line_with, until
 from fleet import Server, Workers
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -28,12 +29,13 @@ def port(workers: Workers) -> Iterator[int]:
         stderr=subprocess.PIPE,
         text=True,
     )
-    assert process.stderr is not None
-    ready = re.search(r"http://127\.0\.0\.1:(\d+)/metrics", process.stderr.readline())
+    line = line_with("/metrics", process.stderr, process)
+    ready = re.search(r"http://127\.0\.0\.1:(\d+)/metrics", line)
     assert ready
     yield int(ready[1])
     process.terminate()
     assert process.wait(30) == 0
+    assert process.stderr is not None
     process.stderr.close()
 
 
@@ -89,10 +91,13 @@ def test_what_is_counted(tmp_path: Path, server: Server, workers: Workers, port:
 def test_a_dead_worker_is_not_counted(server: Server, workers: Workers, port: int) -> None:
     client = server.client()
     process = workers.start()
-    while scrape(port)["selection_workers state=idle"] != 1:
-        assert process.poll() is None
+    until(
+        lambda: scrape(port)["selection_workers state=idle"] == 1,
+        "the worker is idle",
+        process,
+    )
     process.kill()
-    process.wait()
+    process.wait(SECONDS)
     [key] = cast(set[bytes], client.smembers("rq:workers:selection"))
     client.hset(key.decode(), "last_heartbeat", "2026-01-01T00:00:00.000000Z")
     assert scrape(port)["selection_workers state=idle"] == 0

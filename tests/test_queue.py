@@ -15,6 +15,7 @@ from pathlib import Path
 
 import batches
 import pytest
+from bounded import SECONDS, until
 from fleet import Events, Server, Workers, children, kill
 from redis import Redis
 from rq import Queue
@@ -54,10 +55,14 @@ def small(path: Path) -> Path:
 
 def running(job: str, workers: Workers, client: Redis) -> Batch:
     """The job as soon as it tells of articles."""
-    while True:
-        [batch] = read_batches(client, workers.settings, [job])
-        if batch.articles:
-            return batch
+    seen: list[Batch] = []
+
+    def has_articles() -> bool:
+        seen[:] = read_batches(client, workers.settings, [job])
+        return bool(seen[0].articles)
+
+    until(has_articles, f"{job} has articles")
+    return seen[0]
 
 
 def is_right(path: Path) -> bool:
@@ -83,6 +88,7 @@ def test_one_file_from_enqueue_to_output(
     assert events.of(job) == ["queued", "started", "finished"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", [2, 4])
 def test_200_files_none_lost_none_twice(
     tmp_path: Path, workers: Workers, client: Redis, events: Events, processes: int
@@ -214,6 +220,7 @@ def test_bad_data_fails_at_once(
     assert os.listdir(tmp_path) == ["bad.json"]
 
 
+@pytest.mark.slow
 def test_a_missing_file_is_tried_four_times_with_growing_delay(
     tmp_path: Path, workers: Workers, client: Redis, events: Events
 ) -> None:
@@ -346,6 +353,7 @@ def test_whatever_a_producer_sends_ends_and_is_not_tried_in_vain(
 # Kills
 
 
+@pytest.mark.slow
 def test_a_killed_process_or_worker_at_any_moment_loses_nothing(
     tmp_path: Path, workers: Workers, client: Redis, events: Events
 ) -> None:
@@ -365,7 +373,7 @@ def test_a_killed_process_or_worker_at_any_moment_loses_nothing(
         for victim in victims:
             kill(victim)
         kill(process.pid)
-        process.wait()
+        process.wait(SECONDS)
     workers.start()
     events.wait_for(job, "finished", seconds=90)
     assert is_right(path)
@@ -429,8 +437,8 @@ def test_helpers_end_with_the_process_that_runs_the_batch(
     process = workers.start()
     events.wait_for_start(job, 1)
     [horse] = [pid for pid in children(process.pid) if _runs_job(pid)]
-    while len(helpers := children(horse)) < 2:
-        assert process.poll() is None
+    until(lambda: len(children(horse)) == 2, "two helpers run", process)
+    helpers = children(horse)
     ends = [os.pidfd_open(helper) for helper in helpers]
     os.kill(horse, signal.SIGKILL)
     for end in ends:
@@ -447,6 +455,7 @@ def _runs_job(pid: int) -> bool:
     return os.getpgid(pid) == pid
 
 
+@pytest.mark.slow
 def test_the_server_is_killed_and_restarted_while_jobs_run_and_wait(
     tmp_path: Path, server: Server, workers: Workers, client: Redis, events: Events
 ) -> None:
@@ -464,6 +473,7 @@ def test_the_server_is_killed_and_restarted_while_jobs_run_and_wait(
     assert all(is_right(path) for path in paths)
 
 
+@pytest.mark.slow
 def test_a_server_that_is_gone_never_fails_the_selection(
     tmp_path: Path, server: Server, workers: Workers, client: Redis, events: Events
 ) -> None:
@@ -473,8 +483,7 @@ def test_a_server_that_is_gone_never_fails_the_selection(
     running(job, workers, client)
     server.signal(signal.SIGSTOP)
     output = tmp_path / "long_selected.json"
-    while not output.exists():
-        os.sched_yield()
+    until(output.exists, "the output is there")
     server.signal(signal.SIGCONT)
     events.wait_for(job, "finished")
     assert events.of(job) == ["queued", "started", "finished"]
@@ -484,6 +493,7 @@ def test_a_server_that_is_gone_never_fails_the_selection(
 # Shutdown
 
 
+@pytest.mark.slow
 def test_told_to_stop_a_worker_finishes_its_batch_in_the_grace_period(
     tmp_path: Path, workers: Workers, client: Redis, events: Events
 ) -> None:
@@ -497,6 +507,7 @@ def test_told_to_stop_a_worker_finishes_its_batch_in_the_grace_period(
     assert is_right(path)
 
 
+@pytest.mark.slow
 def test_told_to_stop_a_worker_hands_a_long_batch_back(
     tmp_path: Path, workers: Workers, client: Redis, events: Events
 ) -> None:
@@ -520,6 +531,7 @@ def test_told_to_stop_a_worker_hands_a_long_batch_back(
 # Status
 
 
+@pytest.mark.slow
 def test_a_running_job_tells_how_far_it_is(
     tmp_path: Path, workers: Workers, client: Redis, events: Events
 ) -> None:

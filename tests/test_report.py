@@ -549,7 +549,7 @@ def test_the_readmes_example_reads_the_facts(tmp_path: Path) -> None:
     batch = batches.write(tmp_path / "batch.json", [{}] * 100 + sample["articles"])
     (tmp_path / "facts.jsonl").write_text(run("report", batch, "--json").stdout)
     done = subprocess.run(
-        [sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True
+        [sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True, timeout=60
     )
     assert (done.returncode, done.stderr) == (0, "")
     # Of the sample's picks newspaper4k has eleven, and the hundred that fall back.

@@ -12,6 +12,7 @@ from random import Random
 
 import plain
 import pytest
+from bounded import SECONDS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -460,7 +461,8 @@ def test_another_thread_does_not_change_the_numbers_half_way(
         if threading.current_thread() is this_thread:
             other = threading.Thread(target=pack_texts, args=(["a b c d"],))
             other.start()
-            other.join()
+            other.join(SECONDS)
+            assert not other.is_alive()
         return text
 
     monkeypatch.setattr(selection.tokens, "_MOST_REMEMBERED_WORDS", 2)

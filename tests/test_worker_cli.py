@@ -12,6 +12,7 @@ from pathlib import Path
 
 import batches
 import pytest
+from bounded import SECONDS, line_with
 from fleet import Events, Server, Workers, children, kill
 
 import worker
@@ -290,16 +291,15 @@ def test_local_stopped_leaves_no_process_and_no_file(tmp_path: Path, workers: Wo
         text=True,
         start_new_session=True,
     )
+    line_with("started", process.stderr, process)
     assert process.stderr is not None
-    while "started" not in process.stderr.readline():
-        pass
     process.send_signal(signal.SIGINT)
     assert process.wait(60) == 130
     assert "Traceback" not in process.stderr.read()
     process.stderr.close()
     # Its server and worker had their folder in tmp_path, in their arguments.
-    everything = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
-    assert str(tmp_path) not in everything
+    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, timeout=SECONDS)
+    assert str(tmp_path) not in listed.stdout
     assert os.listdir(tmp_path) == ["long.json"]
 
 
@@ -311,13 +311,12 @@ def test_local_killed_takes_its_server_with_it(tmp_path: Path, workers: Workers)
         stderr=subprocess.PIPE,
         text=True,
     )
+    line_with("started", process.stderr, process)
     assert process.stderr is not None
-    while "started" not in process.stderr.readline():
-        pass
     server, its_worker = sorted(children(process.pid))  # in the order in which they were started
     ended = os.pidfd_open(server)
     process.kill()
-    process.wait()
+    process.wait(SECONDS)
     process.stderr.close()
     assert select.select([ended], [], [], 60)[0]
     os.close(ended)
