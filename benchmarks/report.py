@@ -6,7 +6,7 @@ from benchmarks import corpus
 from benchmarks.process import run_watched
 from benchmarks.product import SELECTION
 from benchmarks.result import Goal, Result, Settings, Table
-from selection.report import ROW_LIMIT, TEXT_LIMIT
+from selection.report.write import ROW_LIMIT, TEXT_LIMIT
 
 LIMIT_MB = 150.0
 #: What the page may have beside its list and its texts.

@@ -23,13 +23,14 @@ from judge import judged, with_right_picks
 from faults import mutants, texts
 from faults.table import Harm, Table
 from selection import Decision, select_article
-from selection.backend import Backend, available
-from selection.boundaries import Find
 from selection.errors import DataError
-from selection.parts import Article
-from selection.rules import Extractor
-from selection.scan import scan
-from selection.splice import pick_spans, splice
+from selection.model import Extractor
+from selection.stream import boundaries
+from selection.stream.boundaries import Find
+from selection.stream.parts import Article
+from selection.stream.scan import scan
+from selection.stream.splice import pick_spans, splice
+from selection.text.backend import Backend, available
 
 
 def _with(backend: Backend) -> Callable[[object], Decision]:
@@ -194,7 +195,7 @@ def _difference(data: bytes, read_size: int) -> str | None:
         right = error
     for name, backend in BACKENDS.items():
         try:
-            output = _selected(data, read_size, backend, available()[name].find)
+            output = _selected(data, read_size, backend, boundaries.available()[name])
         except DataError as error:
             if not isinstance(right, ValueError):
                 return f"{name}: refused: {error}"

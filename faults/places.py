@@ -212,7 +212,7 @@ def _folder_gone(folder: Path, batch: Made) -> Case:
 # The command in a process that has given its privileges up, or its working directory away.
 _START = """
 import os, shutil, sys
-from selection.cli import main
+from selection.cli.commands import main
 nobody, gone = sys.argv[1:3]
 if nobody == "1" and os.getuid() == 0:
     os.setgroups([])

@@ -16,7 +16,8 @@ import time
 import traceback
 from typing import Any
 
-from selection import SelectionError, atomic, select_file
+from selection import SelectionError, select_file
+from selection.storage import output
 
 SECONDS = 30
 
@@ -27,7 +28,7 @@ def select_with_fault(order: dict[str, Any]) -> dict[str, Any]:
     shim.faults_name.restype = ctypes.c_char_p
     if order["piece"]:
         # As if the batch were as many times larger: more calls to fail at.
-        atomic._BUFFER = order["piece"]
+        output._BUFFER = order["piece"]
     answer: dict[str, Any] = {"ended": "well"}
     before = len(os.listdir("/proc/self/fd"))
     shim.faults_arm(order["folder"].encode(), order["at"], order["what"], order["errno"])

@@ -11,7 +11,8 @@ TYPE_CHECKING = False  # as typing has it, whose import takes some milliseconds
 if TYPE_CHECKING:
     from selection.batch import Progress, Summary, select_file
     from selection.errors import SelectionError
-    from selection.rules import Candidate, Decision, Extractor, Rule, State, select_article
+    from selection.model import Candidate, Decision, Extractor, Rule, State
+    from selection.rules import select_article
 
 __all__ = [
     "Candidate",
@@ -31,7 +32,7 @@ if not TYPE_CHECKING:
     _MODULES = {
         **dict.fromkeys(("Progress", "Summary", "select_file"), "batch"),
         "SelectionError": "errors",
-        **dict.fromkeys(("Candidate", "Decision", "Extractor", "Rule", "State"), "rules"),
+        **dict.fromkeys(("Candidate", "Decision", "Extractor", "Rule", "State"), "model"),
         "select_article": "rules",
     }
 

@@ -12,18 +12,18 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from selection.atomic import AtomicFile
-from selection.decided import decided
 from selection.errors import OutputFolderMissingError
 from selection.field_check import FieldCheck
-from selection.parts import Gap
-from selection.rules import Extractor, Rule
-from selection.source import READ_SIZE, Source
-from selection.splice import splice
-from selection.target import open_target
+from selection.model import Extractor, Rule
+from selection.parallel.decided import decided
+from selection.storage.input import READ_SIZE, Source
+from selection.storage.output import AtomicFile
+from selection.storage.target import open_target
+from selection.stream.parts import Gap
+from selection.stream.splice import splice
 
 if TYPE_CHECKING:
-    from selection.pool import Pool
+    from selection.parallel.pool import Pool
 
 SUFFIX = "_selected"
 
@@ -121,7 +121,7 @@ def select_file(
     if jobs == 1 or not is_large(path):
         return select_with(None, path, target, progress, roots=roots, read_size=read_size)
     # What starts processes takes longer to import than a small batch takes to select.
-    from selection.pool import Pool
+    from selection.parallel.pool import Pool
 
     with Pool(jobs - 1) as pool:
         return select_with(pool, path, target, progress, roots=roots, read_size=read_size)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from selection.field_check import texts_of
-from selection.parser import parse_article
-from selection.rules import Extractor, Rule, select_article
-from selection.splice import Span, pick_spans
+from selection.model import Extractor, Rule
+from selection.rules import select_article
+from selection.stream.parser import parse_article
+from selection.stream.splice import Span, pick_spans
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,33 +1,14 @@
-"""Where the command ``selection`` starts: with a decision what signals do, before any import."""
+"""Where the command ``selection`` starts: what signals do is decided before any other import."""
 
 from __future__ import annotations
 
-import os
-import signal
-
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-def handle(number: signal.Signals, handler: signal._HANDLER) -> None:
-    """Install a handler, unless whatever started the process has the signal ignored (nohup)."""
-    if signal.getsignal(number) is not signal.SIG_IGN:
-        signal.signal(number, handler)
-
-
-def end_at_once() -> None:
-    """Let a signal end the process without a word while there is nothing to clean up."""
-    for number in SIGNALS:
-        handle(number, _end)
-
-
-def _end(number: int, frame: object) -> None:
-    os._exit(128 + number)
+from selection.signals import end_at_once
 
 
 def main() -> None:
     """Run ``selection`` with the process's arguments."""
     end_at_once()
     # The import takes a tenth of a second, in which Ctrl-C would end in a traceback.
-    from selection.cli import main as run
+    from selection.cli.commands import main as run
 
     run()

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from selection.parts import Gap
-from selection.rules import Candidate, Decision, Extractor, Rule, State, select_article
-from selection.scan import scan
-from selection.source import Source
+from selection.model import Candidate, Decision, Extractor, Rule, State
+from selection.rules import select_article
+from selection.storage.input import Source
+from selection.stream.parts import Gap
+from selection.stream.scan import scan
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from selection.rules import ERROR_FIELD, TEXT_FIELD, TITLE_FIELD, Extractor
+from selection.model import ERROR_FIELD, TEXT_FIELD, TITLE_FIELD, Extractor
 
 # Fewer than one in this many is almost none.
 _ALMOST_NONE = 100

@@ -9,12 +9,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from selection.errors import DifferenceError
-from selection.parser import MEMBER
-from selection.parts import Article, Gap
-from selection.rules import Extractor, select_article
-from selection.scan import scan
-from selection.source import Source, line_and_column
-from selection.splice import members_end, pick_spans
+from selection.model import MEMBER, Extractor
+from selection.rules import select_article
+from selection.storage.input import Source, line_and_column
+from selection.stream.parts import Article, Gap
+from selection.stream.scan import scan
+from selection.stream.splice import members_end, pick_spans
 
 _VALUE = rb'"(?P<pick>[^"\\]*)"'
 _REPLACED_VALUE = re.compile(_VALUE)

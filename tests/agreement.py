@@ -5,7 +5,7 @@ from __future__ import annotations
 import plain
 
 from selection import Decision
-from selection.rules import Candidate
+from selection.model import Candidate
 
 
 def facts_of(decision: Decision) -> tuple[object, ...]:

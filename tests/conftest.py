@@ -9,7 +9,7 @@ import browser
 import pytest
 from fleet import Events, Server, Workers, running_server
 
-from selection.backend import available
+from selection.text.backend import available
 
 # The marker of a test that uses one of these fixtures.
 _MARKERS = {"server": "queue", "stack": "queue", "browser": "browser"}

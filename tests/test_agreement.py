@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from selection import Decision, select_article
-from selection.rules import TEXT_FIELD
+from selection.model import TEXT_FIELD
 
 pytestmark = pytest.mark.usefixtures("each_backend")
 

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from test_cli import run
 from test_text import _TEXTS as TEXTS
 
-from selection.backend import Backend, available
-from selection.counts import Counts
-from selection.tokens import IN_ITS_WORD, SEPARATOR, SPACE, fold_page
+from selection.text.backend import Backend, available
+from selection.text.overlap import Counts
+from selection.text.tokens import IN_ITS_WORD, SEPARATOR, SPACE, fold_page
 from worker.settings import Settings, SettingsError
 
 BACKENDS = list(available().values())
@@ -148,7 +148,7 @@ class TestNative:
     @pytest.mark.parametrize("byte", [0, 1, 255])
     def test_what_collides_is_told_apart(self, byte: int) -> None:
         # With such keys all tokens of one length, or simply all, have the same hash.
-        from selection import _native
+        from selection.text import _native
 
         words = [f"w{number}" for number in range(700)]
         texts = (" ".join(words), " ".join(words[300:]), " ".join(reversed(words)))
@@ -156,7 +156,7 @@ class TestNative:
         assert Counts(*_native.measure(*texts, keys)) == counted(*texts)
 
     def test_what_it_is_not_made_for(self) -> None:
-        from selection import _native
+        from selection.text import _native
 
         keys = bytes(_native.KEY_BYTES)
         measure: object = _native.measure
@@ -169,9 +169,9 @@ class TestNative:
                 measure("a", "b", "c", wrong)
 
     def test_a_fault_in_a_word_comes_out(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        from selection import _native
+        from selection.text import _native
 
-        monkeypatch.setattr("selection.tokens.word_tokens", lambda word: 1 / 0)
+        monkeypatch.setattr("selection.text.tokens.word_tokens", lambda word: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             _native.measure("a ", "½" * 40, "", bytes(_native.KEY_BYTES))
 
@@ -193,7 +193,7 @@ def test_a_backend_that_is_none_is_a_wrong_setting(monkeypatch: pytest.MonkeyPat
         done = run(*command, SELECTION_BACKEND="fast")
         assert (done.returncode, done.stdout) == (2, "")
         assert "SELECTION_BACKEND=fast: there is no such backend" in done.stderr
-    from selection.backend import backend
+    from selection.text.backend import backend
 
     backend.cache_clear()
     monkeypatch.setenv("SELECTION_BACKEND", "fast")
@@ -203,8 +203,8 @@ def test_a_backend_that_is_none_is_a_wrong_setting(monkeypatch: pytest.MonkeyPat
 
 def test_a_machine_without_the_compiled_backend_says_so_or_does_without() -> None:
     script = (
-        "import sys; sys.modules['selection._native'] = None\n"
-        "from selection.backend import backend; print(backend().name)"
+        "import sys; sys.modules['selection.text._native'] = None\n"
+        "from selection.text.backend import backend; print(backend().name)"
     )
 
     def process(name: str) -> subprocess.CompletedProcess[str]:

@@ -13,7 +13,7 @@ from benchmarks import corpus, quality, tables
 from benchmarks.growth import exponent
 from benchmarks.quality import Judged, Match, Quality
 from benchmarks.result import Goal, Result, Settings, Table
-from selection.rules import Extractor
+from selection.model import Extractor
 
 
 def test_the_exponent_of_a_square_is_two_and_of_a_constant_nothing() -> None:

@@ -1,4 +1,4 @@
-"""The search for boundaries: what it proposes, by hand, and the same from both backends."""
+"""The search for boundaries: what it proposes, by hand, and the same from both searches."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from selection.backend import Backend, available
-from selection.boundaries import (
+from selection.stream.boundaries import (
     ESCAPED,
     INSIDE,
     ITEM_CLOSED,
@@ -19,23 +18,25 @@ from selection.boundaries import (
     LIST_OPENED,
     OUTSIDE,
     Boundaries,
+    Find,
+    available,
     find_in_python,
 )
 
-BACKENDS = list(available().values())
-every_backend = pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.name)
+FINDS = available()
+every_search = pytest.mark.parametrize("find", FINDS.values(), ids=FINDS)
 
 
 def unpacked(marks: list[int]) -> list[tuple[int, int]]:
     return [(mark >> KIND_BITS, mark & 3) for mark in marks]
 
 
-@every_backend
-def test_boundaries_by_hand(backend: Backend) -> None:
+@every_search
+def test_boundaries_by_hand(find: Find) -> None:
     #       0         1         2         3
     #       0123456789012345678901234567890123456789
     data = b'{"a":[{"x":[{}]}, 1,[{}],{"\\"}":2}],"b":{"c":[{}]}}'
-    marks, depth, string = backend.find(data, 0, len(data), 0, OUTSIDE)
+    marks, depth, string = find(data, 0, len(data), 0, OUTSIDE)
     assert unpacked(marks) == [
         (5, LIST_OPENED),
         (6, ITEM_OPENED),
@@ -51,7 +52,7 @@ def test_boundaries_by_hand(backend: Backend) -> None:
     assert (depth, string) == (0, OUTSIDE)
 
 
-@every_backend
+@every_search
 @pytest.mark.parametrize(
     ("data", "before", "after"),
     [
@@ -68,24 +69,24 @@ def test_boundaries_by_hand(backend: Backend) -> None:
         (b"\\", OUTSIDE, OUTSIDE),  # not valid, and not an escape
     ],
 )
-def test_strings_and_escapes(backend: Backend, data: bytes, before: int, after: int) -> None:
-    assert backend.find(data, 0, len(data), 7, before) == ([], 7, after)
+def test_strings_and_escapes(find: Find, data: bytes, before: int, after: int) -> None:
+    assert find(data, 0, len(data), 7, before) == ([], 7, after)
 
 
 _BYTES = st.lists(st.sampled_from(b'{}[]"\\\\a, ')).map(bytes)
 
 
 @given(_BYTES, st.integers(-1, 4), st.integers(OUTSIDE, ESCAPED), st.data())
-def test_backends_agree_on_any_bytes_however_they_are_cut(
+def test_searches_agree_on_any_bytes_however_they_are_cut(
     data: bytes, depth: int, string: int, draw: st.DataObject
 ) -> None:
     start = draw.draw(st.integers(0, len(data)))
     cut = draw.draw(st.integers(start, len(data)))
     right = find_in_python(data, start, len(data), depth, string)
-    for backend in BACKENDS:
-        assert backend.find(data, start, len(data), depth, string) == right
-        marks, at_cut, string_at_cut = backend.find(data, start, cut, depth, string)
-        more, *state = backend.find(data, cut, len(data), at_cut, string_at_cut)
+    for find in FINDS.values():
+        assert find(data, start, len(data), depth, string) == right
+        marks, at_cut, string_at_cut = find(data, start, cut, depth, string)
+        more, *state = find(data, cut, len(data), at_cut, string_at_cut)
         assert (marks + more, *state) == right
 
 
@@ -93,8 +94,8 @@ def test_backends_agree_on_any_bytes_however_they_are_cut(
 def test_the_items_of_a_list_are_found_wherever_json_writes_them(value: object) -> None:
     items = [json.dumps({"v": value}), json.dumps([value, "{"]), json.dumps({"w": [value]})]
     data = ('{"articles": [' + ", ".join(items) + "]}").encode()
-    for backend in BACKENDS:
-        marks = unpacked(backend.find(data, 0, len(data), 0, OUTSIDE)[0])
+    for find in FINDS.values():
+        marks = unpacked(find(data, 0, len(data), 0, OUTSIDE)[0])
         opened = [at for at, kind in marks if kind == ITEM_OPENED]
         closed = [at for at, kind in marks if kind == ITEM_CLOSED]
         assert [data[opened[0] : closed[0] + 1], data[opened[1] : closed[2] + 1]] == [
@@ -105,7 +106,7 @@ def test_the_items_of_a_list_are_found_wherever_json_writes_them(value: object) 
 
 def test_the_list_of_marks_is_bounded() -> None:
     data = b'{"a":[' + b"{}," * 1_000_000
-    boundaries = Boundaries(BACKENDS[0].find)
+    boundaries = Boundaries()
     at = found = 0
     while at < len(data):
         marks, at = boundaries.find(data, at)
@@ -114,7 +115,7 @@ def test_the_list_of_marks_is_bounded() -> None:
     assert found == 2_000_001
 
 
-@pytest.mark.skipif(len(BACKENDS) < 2, reason="the compiled backend was not built")
+@pytest.mark.skipif("native" not in FINDS, reason="the compiled backend was not built")
 @pytest.mark.parametrize(
     "args", [(b"ab", -1, 2, 0, 0), (b"ab", 2, 1, 0, 0), (b"ab", 0, 3, 0, 0), (b"ab", 0, 2, 0, 3)]
 )
@@ -122,4 +123,4 @@ def test_the_compiled_search_refuses_what_is_out_of_range(
     args: tuple[bytes, int, int, int, int],
 ) -> None:
     with pytest.raises(ValueError, match="out of range"):
-        BACKENDS[0].find(*args)
+        FINDS["native"](*args)

@@ -176,8 +176,8 @@ def test_exit_codes(batch: Path, arguments: Sequence[str], code: int) -> None:
 # Permissions do not bind root, so the child gives that up before it becomes the command.
 _AS_NOBODY = """
 import os, shutil, sys
-import selection.report
-from selection.cli import main
+import selection.report.write
+from selection.cli.commands import main
 if os.getuid() == 0:
     os.setgroups([])
     os.setgid(65534)

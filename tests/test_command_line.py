@@ -17,8 +17,8 @@ import batches
 import pytest
 from test_cli import SELECTION, run
 
-from selection.inputs import plan
-from selection.show import shorten
+from selection.cli.plan import plan
+from selection.cli.tables import shorten
 
 
 @pytest.fixture
@@ -204,11 +204,12 @@ def test_if_changed_makes_again_what_other_code_made(
     environment = {**cached, "PYTHONPATH": str(tmp_path / "other")}
 
     def states() -> list[bool]:
-        command = [sys.executable, "-c", "from selection.cli import main; main()"]
+        command = [sys.executable, "-c", "from selection.cli.commands import main; main()"]
         done = subprocess.run(
             [*command, "run", str(path), "--if-changed", "--json"],
             capture_output=True,
             text=True,
+            timeout=60,
             env={**os.environ, **environment},
             cwd=tmp_path,
         )

@@ -23,7 +23,7 @@ from rq import Queue
 from rq.serializers import JSONSerializer
 
 import worker
-from selection import SelectionError, cores, select_file, temporary
+from selection import SelectionError, select_file
 from selection.errors import (
     InputMissingError,
     InputNotFileError,
@@ -34,8 +34,10 @@ from selection.errors import (
     ReadError,
     WriteError,
 )
-from selection.report import write_report
-from selection.transient import is_transient
+from selection.parallel import cores
+from selection.report.write import write_report
+from selection.storage import temporary
+from selection.storage.transient import is_transient
 from worker import Settings, SettingsError
 
 BATCH = b'{"articles": [{"newspaper4k": {"text": "a b"}}]}'

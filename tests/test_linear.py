@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
-from selection import parser, select_file
-from selection.backend import Backend, available
-from selection.boundaries import OUTSIDE, find_in_python
+from selection import select_file
+from selection.stream import parser
+from selection.stream.boundaries import OUTSIDE, find_in_python
+from selection.text.backend import Backend, available
 
 HELD = 1 << 20
 PROSE = "the ferry leaves at nine"
@@ -100,9 +101,9 @@ def test_no_piece_ends_in_a_string_that_is_not_longer_than_a_buffer(
     size: int,
 ) -> None:
     monkeypatch.setattr("selection.rules.backend", lambda: backend)
-    monkeypatch.setattr("selection.decided.backend", lambda: backend)
+    monkeypatch.setenv("SELECTION_BACKEND", backend.name)
     recorder = Recorder(parser._BACKEND)
-    monkeypatch.setattr("selection.parser._BACKEND", recorder)
+    monkeypatch.setattr("selection.stream.parser._BACKEND", recorder)
     path = tmp_path / "batch.json"
     text = KINDS[kind] * (size // len(KINDS[kind]))
     path.write_text(json.dumps(PLACES[place](text)))

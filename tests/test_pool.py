@@ -17,10 +17,10 @@ from test_cli import SELECTION, run
 
 from selection import Progress, select_file
 from selection.errors import HelperError, InvalidJsonError, WriteError
-from selection.parser import parse_article
-from selection.parts import Content
-from selection.pool import Pool, Work
-from selection.rules import Extractor
+from selection.model import Extractor
+from selection.parallel.pool import Pool, Work
+from selection.stream.parser import parse_article
+from selection.stream.parts import Content
 
 MAKERS = [batches.picks_newspaper4k, batches.picks_readability, batches.picks_trafilatura]
 # Enough for workers to be started, and for all of them to get something.
@@ -163,7 +163,7 @@ def test_a_full_disk_ends_the_workers(batch: Path, monkeypatch: pytest.MonkeyPat
     def full(self: object, pieces: object) -> None:
         raise WriteError("writing failed: No space left on device")
 
-    monkeypatch.setattr("selection.atomic.AtomicFile.write", full)
+    monkeypatch.setattr("selection.storage.output.AtomicFile.write", full)
     with pytest.raises(WriteError):
         select_file(batch, jobs=3)
     assert workers() == []

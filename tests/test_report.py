@@ -21,16 +21,16 @@ from test_cli import run
 
 from selection import select_article
 from selection.errors import InputForbiddenError, OutputForbiddenError, WriteError
-from selection.facts import Facts, facts_of
-from selection.marks import passages
-from selection.markup import visible_text
-from selection.overview import Overview
-from selection.parts import Article
-from selection.report import read_facts, write_report
-from selection.rules import Extractor, Rule
-from selection.scan import scan
-from selection.shelf import Shelf
-from selection.trace import trace
+from selection.model import Extractor, Rule
+from selection.report.article_stats import Facts, facts_of
+from selection.report.batch_stats import Overview
+from selection.report.highlight import passages
+from selection.report.offsets import trace
+from selection.report.spool import Shelf
+from selection.report.write import read_facts, write_report
+from selection.stream.parts import Article
+from selection.stream.scan import scan
+from selection.text.markup import visible_text
 
 ROOT = Path(__file__).parent.parent
 
@@ -324,7 +324,7 @@ def test_the_page_holds_texts_up_to_the_limit_and_says_what_is_left_out(tmp_path
 
 
 def test_the_list_is_bounded_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("selection.report.ROW_LIMIT", 1_000)
+    monkeypatch.setattr("selection.report.write.ROW_LIMIT", 1_000)
     path = batches.write(tmp_path / "b.json", [batches.picks_newspaper4k(id="x" * 90)] * 20)
     report = write_report(str(path), text_limit=0)
     page = Path(report.output).read_text()
@@ -338,7 +338,7 @@ def test_the_list_is_bounded_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_articles_without_any_text_are_the_last_to_go(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("selection.report.ROW_LIMIT", 1_000)
+    monkeypatch.setattr("selection.report.write.ROW_LIMIT", 1_000)
     articles = [batches.picks_newspaper4k(id="x" * 90)] * 10 + [{"id": "nothing"}]
     report = write_report(str(batches.write(tmp_path / "b.json", articles)))
     rows = re.findall(r'id="rows">(.*?)</script>', Path(report.output).read_text(), re.DOTALL)[0]
@@ -367,7 +367,7 @@ def test_long_texts_are_cut_and_long_names_too(tmp_path: Path) -> None:
 def test_what_is_not_shown_of_a_text_is_not_looked_at(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("selection.page.LONGEST_TEXT", len(COMMON))
+    monkeypatch.setattr("selection.report.page.LONGEST_TEXT", len(COMMON))
     path = batches.write(
         tmp_path / "b.json", [batches.article(COMMON + " " + OTHER, "x " + COMMON, OTHER)]
     )
@@ -389,7 +389,7 @@ def test_what_is_not_shown_of_a_text_is_not_looked_at(
 def test_texts_without_a_row_in_the_list_are_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("selection.report.ROW_LIMIT", 1_000)
+    monkeypatch.setattr("selection.report.write.ROW_LIMIT", 1_000)
     path = batches.write(tmp_path / "b.json", [batches.picks_newspaper4k(id="x" * 90)] * 20)
     report = write_report(str(path))
     page = Path(report.output).read_text()
@@ -403,7 +403,7 @@ def test_texts_without_a_row_in_the_list_are_left_out(
 def test_texts_of_rows_that_went_later_go_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("selection.report.ROW_LIMIT", 1_000)
+    monkeypatch.setattr("selection.report.write.ROW_LIMIT", 1_000)
     apart = batches.article("a b c", "d e f", "g h i", id="y" * 90)
     articles = [batches.picks_newspaper4k(id="x" * 90)] * 3 + [apart] * 20
     report = write_report(str(batches.write(tmp_path / "b.json", articles)))

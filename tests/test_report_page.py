@@ -13,7 +13,7 @@ from batches import COMMON, OTHER
 from browser import DESKTOP, PHONE, launched, opened
 from playwright.sync_api import Browser, Page, expect
 
-from selection.report import write_report
+from selection.report.write import write_report
 
 # It ends what it may stand in and runs what it can.
 HOSTILE = (
@@ -290,7 +290,7 @@ def test_names_are_sorted_as_in_a_dictionary(browser: Browser, tmp_path: Path) -
 def test_the_list_says_what_is_left_out_of_it(
     browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("selection.report.ROW_LIMIT", 1_000)
+    monkeypatch.setattr("selection.report.write.ROW_LIMIT", 1_000)
     path = batches.write(tmp_path / "b.json", [batches.picks_newspaper4k(id="x" * 90)] * 20)
     report = write_report(str(path))
     left = 20 - report.listed

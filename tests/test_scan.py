@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from selection.errors import DataError, InvalidJsonError
-from selection.forms import HEAD_BYTES
-from selection.parts import Article, Gap
-from selection.scan import scan
+from selection.stream.forms import HEAD_BYTES
+from selection.stream.parts import Article, Gap
+from selection.stream.scan import scan
 
 ALL_AT_ONCE = 1 << 20
 

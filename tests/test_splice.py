@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_scan import unhurried
 
-from selection.parts import Article
-from selection.rules import Extractor, select_article
-from selection.scan import scan
-from selection.splice import pick_spans, splice
+from selection.model import Extractor
+from selection.rules import select_article
+from selection.stream.parts import Article
+from selection.stream.scan import scan
+from selection.stream.splice import pick_spans, splice
 
 
 def selected(data: bytes, read_size: int = 1 << 20) -> bytes:

@@ -16,12 +16,12 @@ from bounded import SECONDS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import selection.tokens
+import selection.text.tokens
 from selection import State, select_article
-from selection.backend import available
-from selection.markup import visible_text
-from selection.shingles import measure
-from selection.tokens import Vocabulary, pack_texts, token_count, word_tokens
+from selection.text.backend import available
+from selection.text.markup import visible_text
+from selection.text.shingles import measure
+from selection.text.tokens import Vocabulary, pack_texts, token_count, word_tokens
 
 
 def examples(number: int) -> settings:
@@ -227,7 +227,7 @@ def test_all_that_decomposes_into_marks_alone_is_put_in_order_beforehand() -> No
 
     marks = [char for char in map(chr, range(sys.maxunicode + 1)) if is_marks_alone(char)]
     assert {"\u0301", "\u0344", "\u05b8", "\u3099", "\uff9e", "\uff9f", "\U0001d165"} <= {*marks}
-    missed = [char for char in marks if not selection.tokens._MARKS.fullmatch(char * 32)]
+    missed = [char for char in marks if not selection.text.tokens._MARKS.fullmatch(char * 32)]
     assert missed == []
 
 
@@ -262,15 +262,15 @@ _AWKWARD += ["㏂", "ﷺ1", "e\u0301", "\uff9e", "ｶ", "\U0001d165", "ǅ", "\u0
 @given(st.lists(st.sampled_from(_AWKWARD), max_size=30).map("".join), st.integers(1, 5))
 def test_a_word_folded_in_pieces_has_the_plain_recipes_tokens(word: str, size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("selection.tokens._PIECE", size)
+        patch.setattr("selection.text.tokens._PIECE", size)
         assert list(word_tokens(word)) == plain.tokens(word)
 
 
 def test_a_word_that_can_be_cut_anywhere_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("selection.tokens._PIECE", 2)
-    assert list(selection.tokens._pieces("\ufdfa" * 5)) == ["\ufdfa" * 2] * 2 + ["\ufdfa"]
+    monkeypatch.setattr("selection.text.tokens._PIECE", 2)
+    assert list(selection.text.tokens._pieces("\ufdfa" * 5)) == ["\ufdfa" * 2] * 2 + ["\ufdfa"]
     # Not behind a cased letter, which a sigma could look at, nor in front of a mark.
-    assert list(selection.tokens._pieces("1é2\u03013éΣ4")) == ["1é2\u03013", "éΣ4"]
+    assert list(selection.text.tokens._pieces("1é2\u03013éΣ4")) == ["1é2\u03013", "éΣ4"]
 
 
 @pytest.mark.parametrize("name", sorted(available()))
@@ -378,7 +378,7 @@ def test_tokens_are_the_plain_recipes_tokens(text: str) -> None:
 @given(st.lists(_TEXTS, min_size=1, max_size=4))
 def test_packed_texts_have_one_number_for_each_token_of_the_plain_recipe(texts: list[str]) -> None:
     packed = pack_texts(texts)
-    size = selection.tokens.ID_BYTES
+    size = selection.text.tokens.ID_BYTES
     numbers = [[ids[i : i + size] for i in range(0, len(ids), size)] for ids in packed]
     right = [plain.tokens(text) for text in texts]
     assert list(map(len, numbers)) == list(map(len, right))
@@ -394,7 +394,7 @@ def test_packed_texts_have_one_number_for_each_token_of_the_plain_recipe(texts: 
 def test_a_vocabulary_forgets_between_articles_when_there_is_too_much(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(selection.tokens, "_MOST_REMEMBERED_WORDS", 3)
+    monkeypatch.setattr(selection.text.tokens, "_MOST_REMEMBERED_WORDS", 3)
     vocabulary = Vocabulary()
     vocabulary.pack("um dois três")
     vocabulary.trim()
@@ -407,18 +407,18 @@ def test_a_vocabulary_forgets_between_articles_when_there_is_too_much(
 def test_a_vocabulary_of_few_words_with_many_tokens_is_trimmed_too(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(selection.tokens, "_MOST_REMEMBERED_WORDS", 3)
+    monkeypatch.setattr(selection.text.tokens, "_MOST_REMEMBERED_WORDS", 3)
     vocabulary = Vocabulary()
     before = vocabulary.pack("a-b-c-d e")
     vocabulary.trim()
     # The first id is given again, to another token.
-    assert vocabulary.pack("x") == before[: selection.tokens.ID_BYTES]
+    assert vocabulary.pack("x") == before[: selection.text.tokens.ID_BYTES]
 
 
 def test_a_vocabulary_of_many_words_without_a_token_is_trimmed_too(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(selection.tokens, "_MOST_REMEMBERED_WORDS", 3)
+    monkeypatch.setattr(selection.text.tokens, "_MOST_REMEMBERED_WORDS", 3)
     vocabulary = Vocabulary()
     assert vocabulary.pack("! !! !!! !!!!") == b""
     vocabulary.trim()
@@ -444,8 +444,8 @@ def test_trimming_and_forgetting_change_no_count(batch: list[list[str]]) -> None
     ]
     right = [measure(*texts) for texts in articles]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(selection.tokens, "_MOST_REMEMBERED_WORDS", 2)
-        patch.setattr(selection.tokens, "_LONGEST_REMEMBERED_WORD", 3)
+        patch.setattr(selection.text.tokens, "_MOST_REMEMBERED_WORDS", 2)
+        patch.setattr(selection.text.tokens, "_LONGEST_REMEMBERED_WORD", 3)
         assert [measure(*texts) for texts in articles] == right
     assert [measure(*texts) for texts in articles] == right
 
@@ -465,10 +465,10 @@ def test_another_thread_does_not_change_the_numbers_half_way(
             assert not other.is_alive()
         return text
 
-    monkeypatch.setattr(selection.tokens, "_MOST_REMEMBERED_WORDS", 2)
-    monkeypatch.setattr(selection.tokens, "visible_text", interrupted)
+    monkeypatch.setattr(selection.text.tokens, "_MOST_REMEMBERED_WORDS", 2)
+    monkeypatch.setattr(selection.text.tokens, "visible_text", interrupted)
     one, two, three = pack_texts(["um dois", "dois um", "um dois três"])
-    size = selection.tokens.ID_BYTES
+    size = selection.text.tokens.ID_BYTES
     assert two == one[size:] + one[:size]
     assert three.startswith(one)
 

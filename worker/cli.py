@@ -12,20 +12,21 @@ from redis import Redis
 from redis.exceptions import RedisError
 from rq.job import Job
 
-from selection import command, errors
+from selection import errors
 from selection.batch import Summary
-from selection.errors import SelectionError
-from selection.inputs import Plan, make_folder, plan
-from selection.log import (
+from selection.cli import runner as command
+from selection.cli.messages import (
     log,
     log_error,
     log_left_out,
     log_warnings,
     name_program,
-    printable,
     progress,
 )
-from selection.show import console, print_summaries
+from selection.cli.plan import Plan, make_folder, plan
+from selection.cli.printable import printable
+from selection.cli.tables import console, print_summaries
+from selection.errors import SelectionError
 from worker import health as health_check
 from worker import show
 from worker.control import ControlError, cancel_job, pause_workers, resume_workers
@@ -384,7 +385,7 @@ def local(
 def _report(path: str, roots: Sequence[str], as_json: bool) -> int:
     """Write a batch's report and print where it is; the exit code of what failed."""
     # What it draws with would cost every other command a tenth of a second.
-    from selection.report import write_report
+    from selection.report.write import write_report
 
     try:
         with progress(path) as shown:

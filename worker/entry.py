@@ -1,10 +1,10 @@
-"""Where the command ``selection-worker`` starts: see :mod:`selection.entry`."""
+"""Where the command ``selection-worker`` starts: see :mod:`selection.signals`."""
 
 from __future__ import annotations
 
 import sys
 
-from selection.entry import end_at_once
+from selection.signals import end_at_once
 
 
 def main() -> None:

@@ -18,7 +18,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from selection.log import log, printable
+from selection.cli.messages import log
+from selection.cli.printable import printable
 from worker.job_state import ENDED, State
 from worker.settings import Settings
 from worker.status import Batch, read_batches

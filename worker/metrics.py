@@ -20,7 +20,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from selection import Extractor, Rule
-from selection.log import log
+from selection.cli.messages import log
 from worker.events import COUNTERS, DURATION_BOUNDS
 from worker.settings import Settings
 from worker.status import read_backlog, read_workers

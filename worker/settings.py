@@ -77,8 +77,8 @@ class Settings:
             SettingsError: a value that is not a number or not a known name, or a
                 ``SELECTION_BACKEND`` that is not available.
         """
-        from selection.backend import backend
         from selection.errors import BackendError
+        from selection.text.backend import backend
 
         try:
             backend()

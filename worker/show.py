@@ -12,7 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from selection.log import printable
+from selection.cli.printable import printable
 from worker.finding import Finding
 from worker.job_state import State
 from worker.status import Backlog, Batch, Fleet

@@ -1,0 +1,1 @@
+"""The command ``selection``: arguments, messages, tables and exit codes."""

@@ -1,0 +1,210 @@
+"""Which batches the arguments of a command name, and where the output of each goes."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import click
+
+from selection.batch import SUFFIX, default_output
+from selection.cli.printable import printable
+from selection.errors import InputDeniedError, InputMissingError, OutputError, SelectionError
+
+_OUTPUT_END = f"{SUFFIX}.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A batch and its output.
+
+    Attributes:
+        path: the batch.
+        output: what the arguments name; None: the default beside the batch.
+        is_below: whether the output is in a folder that is made if it is missing.
+    """
+
+    path: str
+    output: str | None
+    is_below: bool = False
+
+    @property
+    def target(self) -> str:
+        """Where the output goes."""
+        return default_output(self.path) if self.output is None else self.output
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the arguments of a command come to.
+
+    Attributes:
+        batches: in order, without repetition.
+        left_out: paths that are outputs by their names.
+        errors: one for each argument that names no batch.
+    """
+
+    batches: tuple[Planned, ...]
+    left_out: tuple[str, ...]
+    errors: tuple[SelectionError, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    path: str
+    base: str  # the folder that the argument names
+    is_typed: bool  # the argument is the path
+
+
+def plan(
+    names: Iterable[str],
+    output: str | None = None,
+    output_dir: str | None = None,
+    *,
+    recursive: bool = False,
+) -> Plan:
+    """Find the batches and the place of each output, without opening a file.
+
+    A name that ends in ``_selected.json`` is left out, unless it is typed together with the
+    name of an output file.
+
+    Args:
+        names: files, patterns (``out/*.json``) or folders (their ``*.json``).
+        output: the output of the only batch, or a folder if it exists as one or ends in "/".
+        output_dir: the folder for all outputs. Below it the batches keep their folders, from
+            the deepest folder that all arguments have in common.
+        recursive: look into the folders of folders, too.
+
+    Raises:
+        click.UsageError: the options contradict each other, or an output would be overwritten.
+    """
+    if output is not None and output_dir is not None:
+        raise click.UsageError("give --output or --output-dir, not both")
+    if output is not None and _is_folder(output):
+        output, output_dir = None, output
+    found: dict[str, _Found] = {}
+    left_out: list[str] = []
+    errors: list[SelectionError] = []
+    for name in dict.fromkeys(names):
+        try:
+            for each in _expand(name, recursive):
+                is_wanted = each.is_typed and output is not None
+                if each.path.endswith(_OUTPUT_END) and not is_wanted:
+                    left_out.append(each.path)
+                else:
+                    found.setdefault(os.path.normpath(each.path), each)
+        except SelectionError as error:
+            errors.append(error)
+    if left_out and not found and not errors:
+        errors.append(
+            InputMissingError(
+                f"nothing to select: files named *{_OUTPUT_END} are outputs; to select one "
+                "again, name its output with --output",
+                path=left_out[0],
+            )
+        )
+    batches = _placed(list(found.values()), output, output_dir)
+    _check(batches)
+    return Plan(batches, tuple(dict.fromkeys(left_out)), tuple(errors))
+
+
+def make_folder(batch: Planned) -> None:
+    """Make the folder of an output below ``output_dir``.
+
+    Raises:
+        OutputError: it cannot be made.
+    """
+    if not batch.is_below:
+        return
+    folder = os.path.dirname(batch.target)
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        message = f"this folder cannot be made: {error.strerror}"
+        raise OutputError(message, path=folder) from None
+
+
+def _is_folder(output: str) -> bool:
+    return os.path.basename(output) in ("", ".", "..") or os.path.isdir(output)
+
+
+def _expand(name: str, recursive: bool) -> Iterator[_Found]:
+    if os.path.isdir(name):
+        yield from _in_folder(name, name, recursive)
+    elif glob.has_magic(name) and not os.path.lexists(name):
+        matches = sorted(glob.glob(name, recursive=True))
+        if not matches:
+            raise InputMissingError("no file matches this pattern", path=name)
+        for match in matches:
+            if os.path.isdir(match):
+                yield from _in_folder(match, _fixed_part(name), recursive)
+            else:
+                yield _Found(match, _fixed_part(name), False)
+    else:
+        yield _Found(name, os.path.dirname(name), True)
+
+
+def _fixed_part(pattern: str) -> str:
+    """The folder of a pattern up to its first part with a wildcard."""
+    folder = os.path.dirname(pattern)
+    while glob.has_magic(folder):
+        folder = os.path.dirname(folder)
+    return folder
+
+
+def _in_folder(folder: str, base: str, recursive: bool) -> Iterator[_Found]:
+    is_empty = True
+    for parent, folders, names in os.walk(folder, onerror=_refuse):
+        folders[:] = sorted(each for each in folders if recursive and not each.startswith("."))
+        for name in sorted(names):
+            if name.endswith(".json") and not name.startswith("."):
+                is_empty = False
+                yield _Found(os.path.join(parent, name), base, False)
+    if is_empty:
+        hint = "" if recursive else "; --recursive looks into its folders, too"
+        raise InputMissingError(f"there is no *.json in this folder{hint}", path=folder)
+
+
+def _refuse(error: OSError) -> None:
+    raise InputDeniedError(
+        f"this folder cannot be read: {error.strerror}", path=str(error.filename)
+    )
+
+
+def _placed(
+    found: Sequence[_Found], output: str | None, output_dir: str | None
+) -> tuple[Planned, ...]:
+    if output_dir is None:
+        if output is not None and len(found) > 1:
+            raise click.UsageError(
+                f"--output names one file, and there are {len(found)} batches; "
+                "name a folder with --output-dir"
+            )
+        return tuple(Planned(each.path, output) for each in found)
+    if not found:
+        return ()
+    # By name: a link to a folder is a folder of that name.
+    base = os.path.commonpath([os.path.abspath(each.base) for each in found])
+    below = [os.path.relpath(os.path.abspath(each.path), base) for each in found]
+    targets = [os.path.join(output_dir, default_output(name)) for name in below]
+    return tuple(Planned(each.path, target, is_below=True) for each, target in zip(found, targets))
+
+
+def _check(batches: Sequence[Planned]) -> None:
+    """Refuse two batches with one output, and an output that is another batch."""
+    inputs = {os.path.realpath(batch.path): batch.path for batch in batches}
+    taken: dict[str, str] = {}
+    for batch in batches:
+        real = os.path.realpath(batch.target)
+        if real in taken:
+            raise click.UsageError(
+                f"{printable(taken[real])} and {printable(batch.path)} have the same output: "
+                f"{printable(batch.target)}"
+            )
+        if inputs.get(real, batch.path) != batch.path:
+            raise click.UsageError(
+                f"{printable(inputs[real])} is the output of {printable(batch.path)}: leave it out"
+            )
+        taken[real] = batch.path

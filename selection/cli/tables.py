@@ -1,0 +1,227 @@
+"""What a person sees on a terminal: the bar, the tables."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from rich import box
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.padding import Padding
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.progress import Progress as Bars
+from rich.table import Table
+from rich.text import Text
+
+from selection.batch import Summary
+from selection.cli.printable import Report, printable
+from selection.explain import Explanation, arithmetic, sentences
+from selection.model import Candidate, Extractor, Rule
+
+_SECONDS_BETWEEN_REDRAWS = 0.1
+
+# The table of outputs; a terminal that leaves less room for a path gets a list.
+_NUMBERS = ("articles", *Extractor, "skipped", "seconds")
+_GAP = "  "  # between columns: a cell's padding and the box
+_LEAST_PATH = 30
+# What the bar has beside its label.
+_WIDTH_OF_BAR, _LEAST_LABEL = 14, 12
+_WIDTH_WITHOUT_LABEL = 66
+_LEFT_OUT = "..."
+
+
+@contextmanager
+def bar(label: str) -> Iterator[Report]:
+    """Show how far one file is."""
+    terminal = Console(stderr=True)
+    room = max(terminal.width - _WIDTH_WITHOUT_LABEL, _LEAST_LABEL)
+    bars = Bars(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(_WIDTH_OF_BAR),
+        DownloadColumn(),
+        TextColumn("{task.fields[articles]:,} articles, {task.fields[rate]:,.0f}/s"),
+        TimeRemainingColumn(),
+        console=terminal,
+        transient=True,
+    )
+    with bars:
+        task = bars.add_task(shorten(printable(label), room), total=None, articles=0, rate=0.0)
+        began = time.monotonic()
+        shown = 0.0
+
+        def report(bytes_done: int, bytes_total: int, articles: int) -> None:
+            nonlocal shown
+            now = time.monotonic()
+            if now - shown >= _SECONDS_BETWEEN_REDRAWS or bytes_done == bytes_total:
+                shown = now
+                rate = articles / max(now - began, 1e-9)
+                bars.update(
+                    task, completed=bytes_done, total=bytes_total, articles=articles, rate=rate
+                )
+
+        yield report
+
+
+def print_summaries(summaries: Sequence[Summary], *, failed: int = 0, unchanged: int = 0) -> None:
+    """Print what a run did: each output with its picks, the total, the picks of each rule.
+
+    Args:
+        summaries: of the batches that were selected.
+        failed, unchanged: how many others there are, for the total.
+    """
+    rows = [_Row(printable(s.output), s.picks, s.articles, s.skipped, s.seconds) for s in summaries]
+    total = None
+    if len(rows) > 1 or failed or unchanged:
+        total = _total(rows, failed, unchanged)
+    wide = console(max(len(row.label) for row in rows))
+    room = wide.width - _width_of_numbers([*rows, total] if total else rows)
+    if room < _LEAST_PATH:
+        _print_stacked(wide, [*rows, total] if total else rows)
+    else:
+        wide.print(_table(rows, total, room))
+    rules = Counter[str]()
+    for summary in summaries:
+        rules += Counter(summary.rules)
+    by_rule = Table(box=box.SIMPLE_HEAD)
+    by_rule.add_column("rule")
+    by_rule.add_column("picks", justify="right")
+    for rule in Rule:
+        by_rule.add_row(rule, f"{rules[rule]:,}")
+    wide.print(by_rule)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    label: str
+    picks: Mapping[Extractor, int]
+    articles: int
+    skipped: int
+    seconds: float
+
+    def numbers(self) -> list[str]:
+        """What is in the table's columns behind the path."""
+        counts = (self.articles, *(self.picks[name] for name in Extractor), self.skipped)
+        return [*(f"{count:,}" for count in counts), f"{self.seconds:.2f}"]
+
+
+def _total(rows: Sequence[_Row], failed: int, unchanged: int) -> _Row:
+    parts = [f"{len(rows)} selected"]
+    parts += [f"{failed} failed"] if failed else []
+    parts += [f"{unchanged} unchanged"] if unchanged else []
+    return _Row(
+        f"total ({', '.join(parts)})",
+        {name: sum(row.picks[name] for row in rows) for name in Extractor},
+        sum(row.articles for row in rows),
+        sum(row.skipped for row in rows),
+        sum(row.seconds for row in rows),
+    )
+
+
+def _width_of_numbers(rows: Sequence[_Row]) -> int:
+    columns = zip(_NUMBERS, *(row.numbers() for row in rows))
+    return sum(max(map(len, column)) + len(_GAP) for column in columns) + 2 * len(_GAP)
+
+
+def _table(rows: Sequence[_Row], total: _Row | None, room: int) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column("output", no_wrap=True)
+    for name in _NUMBERS:
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in [*rows, total] if total else rows:
+        if row is total:
+            table.add_section()
+        table.add_row(Text(shorten(row.label, room)), *row.numbers())
+    return table
+
+
+def _print_stacked(narrow: Console, rows: Sequence[_Row]) -> None:
+    narrow.print()
+    for row in rows:
+        picks = ", ".join(f"{name} {row.picks[name]:,}" for name in Extractor)
+        narrow.print(Text(shorten(row.label, narrow.width)))
+        _print_indented(narrow, f"{row.articles:,} articles: {picks}", 4)
+        _print_indented(narrow, f"{row.skipped:,} skipped, {row.seconds:.2f} s", 4)
+
+
+def _print_indented(where: Console, text: str, columns: int) -> None:
+    where.print(Padding(Text(text), (0, 0, 0, columns), expand=False))
+
+
+def shorten(text: str, columns: int) -> str:
+    """Leave out the middle of what is wider than a number of columns, such as a path's."""
+    if cell_len(text) <= columns:
+        return text
+    room = max(columns - len(_LEFT_OUT), 0)
+    beginning = set_cell_size(text, room // 3)
+    end = set_cell_size(text[::-1], room - room // 3)[::-1]
+    return (beginning + _LEFT_OUT + end)[: max(columns, 0)]
+
+
+def print_explanation(explanation: Explanation) -> None:
+    """One article's decision, step by step."""
+    decision = explanation.decision
+    wide = console()
+    wide.print(Text(_heading(explanation)))
+    wide.print(_candidates(explanation))
+    for candidate in decision.candidates:
+        if candidate.shared is not None and decision.consensus is not None:
+            sum_of_it = arithmetic(candidate, decision.consensus)
+            _print_indented(wide, f"Score of {candidate.extractor}: {sum_of_it}", 2)
+    for sentence in sentences(decision):
+        _print_indented(wide, sentence, 2)
+    wide.print()
+
+
+def _candidates(explanation: Explanation) -> Table:
+    # One space between columns: with numbers of seven digits it still fits 80 columns.
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column("candidate", no_wrap=True)
+    table.add_column("state", no_wrap=True)
+    for name in ("tokens", "shingles", "shared", "coverage", "support", "score"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for candidate in explanation.decision.candidates:
+        table.add_row(
+            Text(candidate.extractor, style="bold" if _picked(candidate, explanation) else ""),
+            candidate.state,
+            f"{candidate.tokens:,}",
+            f"{candidate.shingles:,}",
+            *_compared(candidate),
+        )
+    return table
+
+
+def _picked(candidate: Candidate, explanation: Explanation) -> bool:
+    return candidate.extractor is explanation.decision.extractor
+
+
+def _compared(candidate: Candidate) -> Iterable[str]:
+    if candidate.shared is None:
+        return ["-"] * 4
+    shares = (candidate.coverage, candidate.support, candidate.score)
+    return [f"{candidate.shared:,}", *(f"{share or 0.0:.4f}" for share in shares)]
+
+
+def _heading(explanation: Explanation) -> str:
+    name = "" if explanation.id is None else f", id {printable(explanation.id)}"
+    return f"Article {explanation.index}{name}"
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        # rich would exit with 1; the commands have an exit code for it.
+        raise BrokenPipeError
+
+
+def console(longest_path: int = 0) -> Console:
+    """A terminal of its own width; a file or a pipe is so wide that nothing is folded."""
+    return _Console(width=None if sys.stdout.isatty() else 200 + longest_path, highlight=False)

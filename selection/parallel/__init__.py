@@ -1,0 +1,1 @@
+"""Several processes: the pool, and a batch cut into chunks for it."""

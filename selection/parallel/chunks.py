@@ -1,0 +1,115 @@
+"""Chunks of a batch's parts, which a process pool decides.
+
+A worker process gets the places of a chunk's articles in the file and reads them there; this
+process, which has read them already to find those places, needs only the picks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from selection.decide import Pick, decide
+from selection.errors import InputChangedError
+from selection.model import Extractor, Rule
+from selection.parallel.pool import Pool, Work
+from selection.storage.input import Identity, Source
+from selection.stream.parts import Gap, Item
+from selection.stream.splice import Span
+
+_CHUNK_BYTES, _CHUNK_PARTS = 1 << 18, 256
+
+_EXTRACTORS, _RULES = tuple(Extractor), tuple(Rule)
+_EXTRACTOR_NUMBER = {extractor: number for number, extractor in enumerate(_EXTRACTORS)}
+_RULE_NUMBER = {rule: number for number, rule in enumerate(_RULES)}
+
+# Three bytes an article, for the extractor, the rule and the texts that there are, and the spans of
+# those that have any.
+_Picks = tuple[bytes, dict[int, tuple[Span, ...]]]
+
+
+def decided_by(
+    pool: Pool, parts: Iterable[Gap | Item], source: Source
+) -> Iterator[tuple[Gap | Item, Pick | None]]:
+    """Decide the articles among the parts of a batch.
+
+    Raises:
+        DataError: an article is not valid JSON; without a place.
+        HelperError: a worker process ended early.
+    """
+    for chunk, picks_of in pool.ordered(_works(parts, source)):
+        picks = iter(_unpacked(picks_of()))
+        for part in chunk:
+            yield part, None if isinstance(part, Gap) else next(picks)
+
+
+def _works(
+    parts: Iterable[Gap | Item], source: Source
+) -> Iterator[tuple[list[Gap | Item], Work[_Picks]]]:
+    for chunk in _chunks(parts):
+        items = [part for part in chunk if isinstance(part, Item)]
+        spans = [(item.start, item.end) for item in items]
+        yield (
+            chunk,
+            Work(
+                function=_decide_spans,
+                args=(source.path, source.identity, spans),
+                here=lambda items=items: _packed([decide(item.raw) for item in items]),  # type: ignore[misc]
+                size=chunk[-1].end - chunk[0].start,
+            ),
+        )
+
+
+def _chunks(parts: Iterable[Gap | Item]) -> Iterator[list[Gap | Item]]:
+    chunk: list[Gap | Item] = []
+    size = 0
+    for part in parts:
+        chunk.append(part)
+        size += len(part.raw)
+        if size >= _CHUNK_BYTES or len(chunk) >= _CHUNK_PARTS:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+def _decide_spans(path: str, identity: Identity, spans: list[Span]) -> _Picks:
+    """Decide the articles at some places of a file; called in a worker process."""
+    if not spans:
+        return _packed([])
+    source = _OpenFile.get(path, identity)
+    start = spans[0][0]
+    raw = source.read_at(start, spans[-1][1] - start)
+    return _packed([decide(raw[begin - start : end - start]) for begin, end in spans])
+
+
+class _OpenFile:
+    """The file that this worker process read last; all chunks of a batch come in a row."""
+
+    source: Source | None = None
+
+    @classmethod
+    def get(cls, path: str, identity: Identity) -> Source:
+        if cls.source is None or cls.source.identity != identity:
+            if cls.source is not None:
+                cls.source.close()
+            cls.source = Source(path)
+        if cls.source.identity != identity:
+            raise InputChangedError("the file was replaced while it was read; run again", path=path)
+        return cls.source
+
+
+def _packed(picks: list[Pick]) -> _Picks:
+    numbers = [
+        (_EXTRACTOR_NUMBER[pick.extractor], _RULE_NUMBER[pick.rule], pick.with_text)
+        for pick in picks
+    ]
+    spans = {index: pick.spans for index, pick in enumerate(picks) if pick.spans}
+    return bytes([number for three in numbers for number in three]), spans
+
+
+def _unpacked(picks: _Picks) -> Iterator[Pick]:
+    numbers, spans = picks
+    for index, (extractor, rule, texts) in enumerate(
+        zip(numbers[::3], numbers[1::3], numbers[2::3])
+    ):
+        yield Pick(_EXTRACTORS[extractor], _RULES[rule], texts, spans.get(index, ()))

@@ -1,0 +1,176 @@
+"""A whole batch in figures: counted article by article, in constant memory."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from selection.model import Extractor, Rule, State
+from selection.report.article_stats import PAIRS, Facts
+
+#: Scores are counted in tenths; the last has 1 in it, too.
+SCORE_LABELS = tuple(f"{n / 10:.1f}" for n in range(10))
+_TOKEN_EDGES = (1, 50, 100, 200, 500, 1000, 2000)
+TOKEN_LABELS = ("0", "1+", "50+", "100+", "200+", "500+", "1k+", "2k+")
+ALIKE_LABELS = ("nothing", "under half", "half or more", "0.95 or more")
+
+LOW_AGREEMENT = 0.5
+CLOSE_CALL = 0.03
+
+
+class Palette(StrEnum):
+    """What the colours of a figure stand for."""
+
+    EXTRACTORS = "extractors"
+    RULES = "rules"
+    STATES = "states"
+    SHARES = "shares"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """The data of one plot: a count for every label of every series.
+
+    Attributes:
+        key: its name in the page.
+        title, note: what is counted, in a few words and in a sentence.
+        palette: what its series are.
+        labels: of the bars or of the groups of bars.
+        series: per name of a series its counts, one for each label; None draws nothing.
+        is_distribution: whether the labels are steps of a scale, in order.
+        scale: what the labels of a distribution measure.
+    """
+
+    key: str
+    title: str
+    note: str
+    palette: Palette
+    labels: Sequence[str]
+    series: Mapping[str, Sequence[int | None]]
+    is_distribution: bool = False
+    scale: str = ""
+
+
+class Overview:
+    """Counts the facts of a batch.
+
+    Attributes:
+        articles, bytes: how many, and the size of their JSON.
+        compared: articles in which two or three candidates were compared.
+        no_consensus: of these, those without a common shingle.
+        low_agreement: of these, those whose best score is under 0.5, no consensus included.
+        close_calls: of these, those in which a rival is within 0.03 of the pick.
+    """
+
+    def __init__(self) -> None:
+        self.articles = self.bytes = 0
+        self.compared = self.no_consensus = self.low_agreement = self.close_calls = 0
+        self._picks = Counter[Extractor]()
+        self._rules = Counter[Rule]()
+        self._states = Counter[tuple[Extractor, State]]()
+        self._scores = Counter[tuple[Extractor, int]]()
+        self._tokens = Counter[tuple[Extractor, int]]()
+        self._alike = Counter[tuple[int, int]]()
+
+    def add(self, facts: Facts) -> None:
+        """Count one article."""
+        decision = facts.decision
+        self.articles += 1
+        self.bytes += facts.bytes
+        self._picks[decision.extractor] += 1
+        self._rules[decision.rule] += 1
+        for candidate in decision.candidates:
+            self._states[candidate.extractor, candidate.state] += 1
+            self._tokens[candidate.extractor, bisect_right(_TOKEN_EDGES, candidate.tokens)] += 1
+            if candidate.score is not None:
+                self._scores[candidate.extractor, min(int(candidate.score * 10), 9)] += 1
+        for number, alike in enumerate(facts.pairs):
+            if alike is not None:
+                self._alike[number, _step(alike)] += 1
+        if facts.agreement is not None:
+            self.compared += 1
+            self.no_consensus += facts.agreement == 0
+            self.low_agreement += facts.agreement < LOW_AGREEMENT
+        self.close_calls += facts.margin is not None and abs(facts.margin) <= CLOSE_CALL
+
+    def figures(self) -> list[Figure]:
+        """All that is plotted, in the order of the page."""
+        return [
+            Figure(
+                "picks",
+                "Picks per extractor",
+                "How many articles each extractor's text was picked for.",
+                Palette.EXTRACTORS,
+                list(Extractor),
+                _diagonal({name: self._picks[name] for name in Extractor}),
+            ),
+            Figure(
+                "rules",
+                "Picks per rule",
+                "How many articles each rule decided.",
+                Palette.RULES,
+                list(Rule),
+                {"articles": [self._rules[rule] for rule in Rule]},
+            ),
+            Figure(
+                "states",
+                "Candidate states",
+                "Usable: a text without an error. Degraded: with one. Unavailable: no text.",
+                Palette.STATES,
+                list(Extractor),
+                {state: [self._states[name, state] for name in Extractor] for state in State},
+            ),
+            Figure(
+                "pairs",
+                "How alike two extractors are",
+                "Articles by how much two extractors' shingles have in common: "
+                "2 x common / sum of both.",
+                Palette.SHARES,
+                [f"{one}, {other}" for one, other in PAIRS],
+                {
+                    label: [self._alike[pair, step] for pair in range(len(PAIRS))]
+                    for step, label in enumerate(ALIKE_LABELS)
+                },
+            ),
+            Figure(
+                "scores",
+                "Scores",
+                "Compared candidates by score, in tenths; 0.9 means 0.9 up to 1.",
+                Palette.EXTRACTORS,
+                SCORE_LABELS,
+                {name: [self._scores[name, step] for step in range(10)] for name in Extractor},
+                is_distribution=True,
+                scale="score",
+            ),
+            Figure(
+                "tokens",
+                "Sizes of the texts",
+                "Texts by number of tokens; 50+ means 50 up to 99.",
+                Palette.EXTRACTORS,
+                TOKEN_LABELS,
+                {
+                    name: [self._tokens[name, step] for step in range(len(TOKEN_LABELS))]
+                    for name in Extractor
+                },
+                is_distribution=True,
+                scale="tokens",
+            ),
+        ]
+
+
+def _step(alike: float) -> int:
+    """Which of :data:`ALIKE_LABELS` it is."""
+    if alike == 0:
+        return 0
+    return 1 + (alike >= 0.5) + (alike >= 0.95)
+
+
+def _diagonal(counts: Mapping[Extractor, int]) -> dict[str, list[int | None]]:
+    """Each count as a series of its own, so that each bar has its extractor's colour."""
+    return {
+        name: [count if other == name else None for other in counts]
+        for name, count in counts.items()
+    }

@@ -1,0 +1,145 @@
+"""A batch as facts, and as one page to look at."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from selection.field_check import FieldCheck, texts_of
+from selection.model import Rule
+from selection.report.article_stats import Facts, facts_of
+from selection.report.batch_stats import Overview
+from selection.report.page import Batch, has_text, page, row_json, text_json
+from selection.report.spool import Shelf
+from selection.storage.input import Source
+from selection.storage.output import AtomicFile
+from selection.stream.parts import Article, Gap
+from selection.stream.scan import scan
+
+SUFFIX = "_report"
+
+#: How many bytes of texts go into a page unless told otherwise.
+TEXT_LIMIT = 5_000_000
+#: How many bytes of the list go into a page.
+ROW_LIMIT = 8_000_000
+
+Progress = Callable[[int, int, int], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A page that was written.
+
+    Attributes:
+        input, output: the paths.
+        articles: how many the batch has.
+        listed: how many of them are in the page's list.
+        with_texts: of how many the texts are in the page.
+        bytes: size of the page.
+        warnings: as of ``Summary``.
+    """
+
+    input: str
+    output: str
+    articles: int
+    listed: int
+    with_texts: int
+    bytes: int
+    warnings: Sequence[str]
+
+
+def default_report(path: str) -> str:
+    """``<name>_report.html`` beside the batch."""
+    return os.path.splitext(path)[0] + SUFFIX + ".html"
+
+
+def read_facts(path: str, progress: Progress | None = None) -> Iterator[Facts]:
+    """The facts of every article of a batch, selected or not, as it streams.
+
+    Args:
+        path: the batch.
+        progress: called after every article with bytes read, bytes in all, articles so far.
+
+    Raises:
+        DataError: the file is no batch; what came before the fault has been given by then.
+        InputError, TransferError: as for ``select_file``.
+    """
+    with Source(path) as source, source.unchanging():
+        for facts, _ in _articles(source, progress):
+            yield facts
+
+
+def write_report(
+    path: str,
+    output: str | None = None,
+    text_limit: int = TEXT_LIMIT,
+    progress: Progress | None = None,
+    *,
+    roots: Sequence[str] = (),
+) -> Report:
+    """Write one self-contained HTML page about a batch, selected or not.
+
+    The page has the figures of all articles; of the list, and of the texts, what fits. Those
+    whose extractors agree least come first. It appears complete or not at all.
+
+    Args:
+        path: the batch.
+        output: the page; by default :func:`default_report`.
+        text_limit: how many bytes of texts to include.
+        progress: as for :func:`read_facts`.
+        roots: as for ``select_file``.
+
+    Raises:
+        SelectionError: as ``select_file``.
+    """
+    target = default_report(path) if output is None else output
+    overview = Overview()
+    field_check = FieldCheck()
+    size = 0
+    with (
+        Source(path, roots) as source,
+        AtomicFile(target, source, roots) as file,
+        Shelf(ROW_LIMIT) as rows,
+        Shelf(text_limit) as texts,
+    ):
+        with source.unchanging():
+            for facts, article in _articles(source, progress):
+                overview.add(facts)
+                field_check.add(texts_of(article.fields), article.raw)
+                rank = _rank(facts)
+                is_wanted = has_text(article) and texts.wants(rank, facts.index)
+                if rows.wants(rank, facts.index):
+                    rows.put(rank, facts.index, row_json(facts, article))
+                    if is_wanted:
+                        texts.put(rank, facts.index, text_json(article, facts.decision))
+                elif is_wanted:
+                    texts.left_out += 1
+        # The page shows a text from its row in the list.
+        texts.retain(rows.indexes())
+        # Not as the locale reads it: the bytes are UTF-8, Source has seen to that.
+        name = os.fsencode(os.path.basename(path)).decode()
+        warnings = field_check.warnings()
+        batch = Batch(name, source.size, text_limit, warnings)
+        for piece in page(batch, overview, rows, texts):
+            file.write((piece,))
+            size += len(piece)
+        return Report(path, target, overview.articles, len(rows), len(texts), size, warnings)
+
+
+def _articles(source: Source, progress: Progress | None) -> Iterator[tuple[Facts, Article]]:
+    done = 0
+    for part in scan(source, source.path):
+        if isinstance(part, Gap):
+            continue
+        yield facts_of(part), part
+        done += 1
+        if progress:
+            progress(part.end, source.size, done)
+
+
+def _rank(facts: Facts) -> float:
+    """The less the extractors agree, the higher: first who have nothing, last who has all alone."""
+    if facts.agreement is not None:
+        return 1.0 - facts.agreement
+    return 2.0 if facts.decision.rule is Rule.FALLBACK else -1.0

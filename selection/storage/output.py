@@ -1,0 +1,138 @@
+"""The output file: complete under its name, or not there at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack, suppress
+from types import TracebackType
+
+from selection.errors import WriteError
+from selection.storage.input import Source
+from selection.storage.target import Target, open_target, refusal
+from selection.storage.temporary import Temporary, sweep
+from selection.storage.transient import is_transient
+
+_BUFFER = 1 << 20
+
+
+class AtomicFile:
+    """A new file that takes its name only when it is complete and on disk.
+
+    Used as a context manager: a clean end puts the file into place; any exception, also one
+    that a signal or a timeout raises, removes what was written and leaves the target as it
+    was. The bytes go to a temporary file beside the target, which only its owner can open
+    (see :mod:`selection.storage.temporary`). An existing output keeps its mode; a new one gets the
+    permissions of the input within the umask, as with ``cp``.
+
+    Args:
+        path: the target. Through a symbolic link the file that it names is replaced.
+        source: the input, which is never replaced.
+        roots: folders of which one must hold the target, links resolved; none: any place.
+
+    Raises:
+        OutputError: the file cannot be made there, or it is the input.
+        WriteError: writing it failed.
+    """
+
+    def __init__(self, path: str, source: Source, roots: Sequence[str] = ()) -> None:
+        self.path = path
+        self._source = source
+        self._roots = roots
+
+    def __enter__(self) -> AtomicFile:
+        # All is made here, not before: a signal between making it and entering would leave it.
+        self._opened = ExitStack()
+        try:
+            self._target = self._opened.enter_context(
+                open_target(self.path, self._source, self._roots)
+            )
+            self._new = Temporary(self._target.folder, self._target.name, _BUFFER)
+            self._opened.callback(self._new.remove)
+            self._new.create()
+            sweep(self._target.folder, self._new.file.fileno(), self._source)
+        except BaseException as error:
+            self._opened.close()
+            if isinstance(error, OSError):
+                raise refusal(error, self.path) from None
+            raise
+        return self
+
+    def write(self, pieces: Iterable[bytes | memoryview]) -> None:
+        """Append the pieces, in order."""
+        try:
+            self._new.file.writelines(pieces)
+        except OSError as error:
+            raise self._write_error(error) from None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with self._opened:
+            if kind is None:
+                try:
+                    self._commit(self._target)
+                except OSError as failure:
+                    raise self._write_error(failure) from None
+
+    def _commit(self, target: Target) -> None:
+        self._new.file.flush()
+        descriptor = self._new.file.fileno()
+        # What is there may have changed since the beginning: it may be the input by now.
+        _set_mode(descriptor, self._source.found, target.existing(self._source))
+        os.fsync(descriptor)
+        if not self._new.rename(target.name):
+            raise WriteError(
+                "another program replaced the temporary file; run again", path=self.path
+            )
+        _sync_folder(target.folder)
+
+    def _write_error(self, error: OSError) -> WriteError:
+        return WriteError(f"writing failed: {error.strerror}", path=self.path)
+
+
+def _set_mode(descriptor: int, input: os.stat_result, output: os.stat_result | None) -> None:
+    """Give the new file the mode that it has to have under its name."""
+    if output is None:
+        mode = stat.S_IMODE(input.st_mode) & 0o777 & ~_umask()
+    else:
+        mode = stat.S_IMODE(output.st_mode) & 0o777
+        if not _keep_owner(descriptor, output):
+            # The bits of one group do not become those of another, which others may be in.
+            mode &= ~0o070 | (mode & 0o007) << 3
+    try:
+        os.fchmod(descriptor, mode)
+    except OSError as error:
+        # Some file systems have one mode for all files.
+        if is_transient(error):
+            raise
+
+
+def _keep_owner(descriptor: int, output: os.stat_result) -> bool:
+    """Give the new file owner and group of the old one; whether it has the group."""
+    for owner in (output.st_uid, -1):
+        with suppress(OSError):
+            os.fchown(descriptor, owner, output.st_gid)
+            return True
+    return os.fstat(descriptor).st_gid == output.st_gid
+
+
+def _umask() -> int:
+    # It can only be read by setting it; other threads' files are private for that moment.
+    umask = os.umask(0o077)
+    os.umask(umask)
+    return umask
+
+
+def _sync_folder(folder: int) -> None:
+    """Make the new name last; a file system that cannot sync a folder makes it last anyway."""
+    try:
+        os.fsync(folder)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise

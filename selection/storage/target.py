@@ -1,0 +1,137 @@
+"""The place of an output: resolved once, for the check of its name and for the writer."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from selection.errors import (
+    OutputError,
+    OutputFolderMissingError,
+    OutputForbiddenError,
+    OutputIsInputError,
+    OutputNameError,
+    WriteError,
+)
+from selection.storage.input import Source, close, fault_of_name, is_inside
+from selection.storage.transient import is_transient
+
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_MOST_LINKS = 40  # as Linux
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An open folder and the name of a file in it, which is not a link.
+
+    All calls on the output go through the two, so that a check and the writer cannot mean
+    different files, and swapping a link on the way there changes nothing.
+
+    Attributes:
+        path: the output, as the caller named it.
+        folder: a descriptor of its folder.
+        name: its name in there.
+    """
+
+    path: str
+    folder: int
+    name: str
+
+    def existing(self, source: Source) -> os.stat_result | None:
+        """Return what is there now, None if nothing is.
+
+        Raises:
+            OutputError: it is not a regular file.
+            OutputIsInputError: it is the input, by this name or through a link.
+            WriteError: the system cannot say what it is now; then it is not replaced.
+        """
+        try:
+            found = os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise refusal(error, self.path) from None
+        if not stat.S_ISREG(found.st_mode):
+            raise OutputError("the output exists and is not a regular file", path=self.path)
+        if source.is_file(found):
+            raise OutputIsInputError(
+                "the output is the input, by this name or through a link; name another",
+                path=self.path,
+            )
+        return found
+
+
+@contextmanager
+def open_target(path: str, source: Source, roots: Sequence[str] = ()) -> Iterator[Target]:
+    """Resolve the name of an output as the system does and hold its folder open.
+
+    A name that the system would not find is not repaired: ``missing/../a.json`` has no
+    folder, and ``a.json/`` is not another name of ``a.json``.
+
+    Args:
+        path: the output. Through a symbolic link it is the file that the link names.
+        source: the input, which the output must not be.
+        roots: folders of which one must hold the output, links resolved; none: any place.
+
+    Raises:
+        OutputError: the name is a folder's, there is no such folder, it is outside the
+            roots, it is the input or it is not UTF-8.
+        WriteError: the place cannot be opened now.
+    """
+    if fault := fault_of_name(path):
+        raise OutputNameError(fault)
+    try:
+        target, where = _resolve(path)
+    except OSError as error:
+        raise refusal(error, path) from None
+    try:
+        try:
+            inside = is_inside(roots, where, os.fstat(target.folder))
+        except OSError as error:
+            raise refusal(error, path) from None
+        if not inside:
+            raise OutputForbiddenError("the output is outside the allowed folders", path=path)
+        target.existing(source)
+        yield target
+    finally:
+        close(target.folder)
+
+
+def refusal(error: OSError, path: str) -> OutputError | WriteError:
+    """Return the typed error for a call that failed before anything was written."""
+    if is_transient(error):
+        return WriteError(f"cannot be made now: {error.strerror}", path=path)
+    if isinstance(error, FileNotFoundError):
+        return OutputFolderMissingError("the output's folder does not exist", path=path)
+    return OutputError(f"cannot be made: {error.strerror}", path=path)
+
+
+def _resolve(path: str) -> tuple[Target, str]:
+    """Open the folder of an output; also a name of that folder, for messages and roots."""
+    folder: int | None = None
+    where, rest = "", path
+    try:
+        for _ in range(_MOST_LINKS):
+            head, name = os.path.split(rest)
+            if name in ("", ".", ".."):
+                raise OutputError("this is the name of a folder; name a file", path=path)
+            before, folder = folder, os.open(head or ".", _FOLDER_FLAGS, dir_fd=folder)
+            if before is not None:
+                close(before)
+            where = os.path.join(where, head)
+            try:
+                rest = os.readlink(name, dir_fd=folder)
+            except OSError as error:
+                # A file that is not a link, or no file yet.
+                if error.errno not in (errno.EINVAL, errno.ENOENT):
+                    raise
+                return Target(path, folder, name), where or "."
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    except BaseException:
+        if folder is not None:
+            close(folder)
+        raise

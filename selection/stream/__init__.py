@@ -1,0 +1,1 @@
+"""Bytes to articles and back: boundaries, parsing, the place of an error, the splice."""

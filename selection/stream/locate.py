@@ -1,0 +1,178 @@
+"""Where in a file an error is: exact byte, line and column, found by parsing once more."""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+from selection.errors import (
+    DataError,
+    EncodingError,
+    InputChangedError,
+    InvalidJsonError,
+    NotANumberError,
+)
+from selection.storage.input import READ_SIZE, Readable, line_and_column
+from selection.stream.forms import several_values
+from selection.stream.parser import NotUtf8Error, RootParser
+from selection.stream.split import read_head
+
+# How much before a place is looked at for a line's end.
+_NEAR = 64
+
+_NOT_A_NUMBER = re.compile(rb"-?(?:NaN|Infinity)")
+
+_STRING = rb'"(?:[^"\\]++|\\.)*+"?'
+_TOKEN = re.compile(
+    rb"(?P<string>" + _STRING + rb")|(?P<word>[-+.0-9A-Za-z]++)|[ \t\r\n]++|.", re.DOTALL
+)
+_REST_OF_STRING = re.compile(_STRING[1:], re.DOTALL)
+_WORD = re.compile(rb"true|false|null|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?")
+
+# How far a token is right.
+_RIGHT_IN_STRING = re.compile(
+    rb'"?(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*+(?:\\(?:u[0-9a-fA-F]{0,3})?|")?'
+)
+_RIGHT_IN_WORD = re.compile(
+    rb"t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?"
+    rb"|-?(?:(?:0|[1-9][0-9]*+)(?:\.(?:[0-9]++)?)?(?:(?<=[0-9])[eE][+-]?[0-9]*+)?)?"
+)
+
+
+def located(source: Readable, path: str) -> DataError:
+    """Find the first error of a document, with its exact place.
+
+    The document is parsed twice more: in large pieces, to find the piece that is wrong, and then
+    that piece token by token.
+
+    Args:
+        source: the file, which is not a batch.
+        path: its name.
+
+    Raises:
+        InputChangedError: the file has no error any more.
+    """
+    coarse = RootParser()
+    if _first_error(source, coarse) is None:
+        raise InputChangedError("the file changed while it was read", path=path)
+    error = _first_error(source, _LocatingParser(coarse.last_piece))
+    if error is None:
+        raise InputChangedError("the file changed while it was read", path=path)
+    if isinstance(error, NotUtf8Error):
+        byte = _first_byte_not_utf8(source, error.byte or 0)
+        error = EncodingError(error.message, byte=byte, article=error.article)
+    elif isinstance(error, InvalidJsonError):
+        error = _explained(error, source)
+    error.path = path
+    error.line, error.column = line_and_column(source, error.byte or 0)
+    return error
+
+
+def _first_error(source: Readable, parser: RootParser) -> DataError | None:
+    source.seek(0)
+    try:
+        chunk = read_head(source)
+        while chunk:
+            parser.feed(chunk)
+            chunk = source.read(max(READ_SIZE, parser.open_string_size))
+        parser.close()
+    except DataError as error:
+        return error
+    return None
+
+
+def _first_byte_not_utf8(source: Readable, otherwise: int) -> int:
+    source.seek(0)
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    offset = 0
+    while chunk := source.read(READ_SIZE):
+        pending = len(decoder.getstate()[0])
+        try:
+            decoder.decode(chunk)
+        except UnicodeDecodeError as error:
+            return offset - pending + error.start
+        offset += len(chunk)
+    return otherwise
+
+
+def _explained(error: InvalidJsonError, source: Readable) -> DataError:
+    """Say it in plain words where the bytes at the place show a known mistake."""
+    start = max(0, (error.byte or 0) - 1)
+    source.seek(start)
+    near = source.read(len(b"x-Infinity"))
+    for skip in (0, 1):
+        if match := _NOT_A_NUMBER.match(near, skip):
+            return NotANumberError(
+                f"{match[0].decode()} is no JSON: JSON has no such number; write null instead",
+                byte=start + skip,
+                article=error.article,
+            )
+    if "trailing garbage" in error.message and error.byte is not None:
+        source.seek(max(0, error.byte - _NEAR))
+        before = source.read(min(error.byte, _NEAR))
+        return several_values(before, source.read(1), error.byte) or error
+    return error
+
+
+class _LocatingParser(RootParser):
+    """Parses token by token, so that an error has its exact place.
+
+    The place of a token that is wrong in itself is its first wrong byte; that of a token in the
+    wrong place, or of a value of the wrong kind, is its first byte.
+
+    Args:
+        begin: offset before which there is no error.
+    """
+
+    def __init__(self, begin: int) -> None:
+        super().__init__()
+        self._begin = begin
+        self._open_string: int | None = None  # where the string begins that is not closed yet
+        self._error_place: int | None = None
+
+    def _pass_on(self, view: bytes) -> None:
+        if self.parsed + self._held_size + len(view) <= self._begin:
+            super()._pass_on(view)
+        else:
+            self._flush()
+            self._feed_tokens(view)
+        self._open_string = self._sanitizer.string_start
+
+    def _feed_tokens(self, view: bytes) -> None:
+        position = 0
+        if self._open_string is not None and (rest := _REST_OF_STRING.match(view)):
+            position = rest.end()
+            if position:
+                self._step(rest[0], self._open_string, _RIGHT_IN_STRING)
+        for match in _TOKEN.finditer(view, position):
+            token = match[0]
+            if match["string"]:
+                self._step(token, self.parsed, _RIGHT_IN_STRING)
+            elif match["word"]:
+                # yajl finds the end of a number by what follows it.
+                right = None if _WORD.fullmatch(token) else _RIGHT_IN_WORD
+                self._step(token, self.parsed, right, then=b" ")
+            else:
+                self._step(token, self.parsed)
+
+    def _step(
+        self, token: bytes, start: int, right: re.Pattern[bytes] | None = None, then: bytes = b""
+    ) -> None:
+        """Feed a token, or the rest of one; ``right`` matches the correct part of a wrong one."""
+        self._error_place = start
+        match = right.match(token) if right and not self._root_closed else None
+        if match and (match.end() < len(token) or then):
+            self._error_place = self.parsed + match.end()
+        self.parsed += len(token)
+        self._send(token)
+        if then:
+            self._send(then)
+        self._error_place = None
+
+    def close(self) -> None:
+        super().feed(b"", is_complete=True)
+        self._error_place = self._open_string if self._root_closed else None
+        super().close()
+
+    def _place(self) -> int:
+        return self.parsed if self._error_place is None else self._error_place

@@ -1,0 +1,87 @@
+"""Put the pick into an article's bytes and leave every other byte as it is (PRD 6.2, 6.3)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+
+from selection.model import MEMBER, Extractor
+
+_WHITE_SPACE = b" \t\r\n"
+
+_STRING = rb'"(?:[^"\\]++|\\.)*+"'
+_KEY_STRING_OR_BRACKET = re.compile(rb"(" + _STRING + rb")(\s*:\s*)?|[{}\[\]]", re.DOTALL)
+_FIRST_MEMBER = re.compile(rb"\{(\s*)" + _STRING + rb"(\s*:\s*)", re.DOTALL)
+_SCALAR = re.compile(_STRING + rb"|[^\s,}{\[]+", re.DOTALL)
+_OPENING, _CLOSING = (b"{", b"["), (b"}", b"]")
+
+
+#: Start and end of bytes in an article.
+Span = tuple[int, int]
+
+
+def splice(raw: bytes, pick: Extractor, spans: Sequence[Span]) -> list[bytes | memoryview]:
+    """Return an article's bytes with its pick, in pieces to be written one after the other.
+
+    Args:
+        raw: the article's bytes.
+        pick: the value of ``selected_extractor``.
+        spans: the values that it replaces, as :func:`pick_spans` finds them. Without any, the
+            member is added behind the last one, in the article's own style.
+    """
+    value = b'"%s"' % pick.encode()
+    view = memoryview(raw)
+    if not spans:
+        end = members_end(raw)
+        return [view[:end], _member_start(raw) + value, view[end:]]
+    pieces: list[bytes | memoryview] = []
+    done = 0
+    for start, end in spans:
+        pieces += [view[done:start], value]
+        done = end
+    return [*pieces, view[done:]]
+
+
+def members_end(raw: bytes) -> int:
+    """Offset behind the last member of an article; behind the ``{`` if it has none."""
+    return len(raw[:-1].rstrip(_WHITE_SPACE))
+
+
+def _member_start(raw: bytes) -> bytes:
+    """What stands between the last value and the new one: comma, white space, key, colon."""
+    key = b'"%s"' % MEMBER.encode()
+    first = _FIRST_MEMBER.match(raw)
+    if first is None:
+        return key + b": "
+    indent, colon = first.groups()
+    # On one line nothing stands before the first member; then a comma is followed by
+    # what a colon is followed by.
+    return b"," + (indent or colon.partition(b":")[2]) + key + colon
+
+
+def pick_spans(raw: bytes) -> Iterator[Span]:
+    """Start and end of the value of each ``selected_extractor`` of an article.
+
+    Args:
+        raw: an article's bytes. The parser has found them valid, and in valid JSON strings
+            and brackets alone tell what is nested in what.
+    """
+    depth = 0
+    container: int | None = None  # where a value begins that is a list or an object
+    for match in _KEY_STRING_OR_BRACKET.finditer(raw):
+        string, colon = match.groups()
+        if colon:
+            if depth == 1 and json.loads(string) == MEMBER:
+                start = match.end()
+                if scalar := _SCALAR.match(raw, start):
+                    yield start, scalar.end()
+                else:
+                    container = start
+        elif match[0] in _OPENING:
+            depth += 1
+        elif match[0] in _CLOSING:
+            depth -= 1
+            if depth == 1 and container is not None:
+                yield container, match.end()
+                container = None

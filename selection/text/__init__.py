@@ -1,0 +1,1 @@
+"""Texts to numbers: markup, tokens and shingles; knows nothing of JSON."""

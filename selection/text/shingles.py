@@ -1,0 +1,45 @@
+"""Shingles and what texts share of them: FR-008 to FR-010 (PRD 7.3 and 7.4), in Python."""
+
+from __future__ import annotations
+
+from selection.text.overlap import Counts
+from selection.text.tokens import ID_BYTES, pack_texts, token_count
+
+SHINGLE_TOKENS = 5
+
+_STEP = ID_BYTES
+_WIDTH = SHINGLE_TOKENS * ID_BYTES
+
+
+def measure(one: str, two: str, three: str) -> Counts:
+    """Count the tokens of three texts, and the shingles that they share."""
+    packed = pack_texts([one, two, three])
+    by_text = {tokens: shingles(tokens) for tokens in set(packed)}
+    a, b, c = (by_text[tokens] for tokens in packed)
+    ab, ac, bc = _both(a, b), _both(a, c), _both(b, c)
+    # Texts with the same tokens have one set, and what two twins share with the third is in all.
+    in_all = len(ac if a is b else ab if c is a or c is b else ab & c)
+    return Counts(
+        tokens=(token_count(packed[0]), token_count(packed[1]), token_count(packed[2])),
+        regions=(
+            0,
+            len(a) - len(ab) - len(ac) + in_all,
+            len(b) - len(ab) - len(bc) + in_all,
+            len(ab) - in_all,
+            len(c) - len(ac) - len(bc) + in_all,
+            len(ac) - in_all,
+            len(bc) - in_all,
+            in_all,
+        ),
+    )
+
+
+def shingles(packed: bytes) -> set[bytes]:
+    """All windows of five tokens; one shorter shingle for one to four tokens; none for none."""
+    if len(packed) < _WIDTH:
+        return {packed} if packed else set()
+    return {packed[i : i + _WIDTH] for i in range(0, len(packed) - _WIDTH + 1, _STEP)}
+
+
+def _both(one: set[bytes], other: set[bytes]) -> set[bytes]:
+    return one if one is other else one & other
