@@ -599,7 +599,7 @@ def test_a_signal_that_is_ignored_from_outside_stays_ignored(place: Path) -> Non
     script = (
         "import os, signal, sys\n"
         "from selection.entry import main\n"
-        "from selection import cli\n"
+        "from selection.cli import commands as cli\n"
         "real = cli.backend\n"
         "cli.backend = lambda: (os.kill(os.getpid(), signal.SIGHUP), real())\n"
         "sys.argv[1:] = ['run', 'a.json']\n"

@@ -426,7 +426,7 @@ def test_the_policy_allows_the_pages_own_style_and_script_alone(tmp_path: Path) 
 
 
 def test_colours_are_readable() -> None:
-    css = (ROOT / "selection" / "template" / "page.css").read_text()
+    css = (ROOT / "selection" / "report" / "template" / "page.css").read_text()
     light, dark = (
         dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", block))
         for block in re.findall(r":root \{(.*?)\}", css, re.DOTALL)
