@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import pickle
+import zlib
 from pathlib import Path
 
 import pytest
 
 from selection import Extractor
 from worker.job_state import JobState, State
+from worker.records import read_payload
 from worker.serialized import Form, read
 
 # The schema of job.meta
@@ -35,7 +37,7 @@ def test_meta_is_read_alike_from_json_and_from_every_pickle(protocol: int) -> No
         "started_at": "2026-01-02T03:04:05.678+02:00",
         "error": {"type": "ReadError", "message": "m", "byte": 0, "retryable": True},
         "retry_in": 10,
-        "order": [1, 2.5, None, True, (1, 2), b"x"],
+        "order": [1, 2.5, None, True, (1, 2), b"x", bytearray(b"x"), {1}, frozenset([1])],
     }
     state = JobState.from_bytes(pickle.dumps(meta, protocol))
     del meta["order"]
@@ -91,3 +93,23 @@ def test_a_pickle_is_read_without_running_it(tmp_path: Path) -> None:
     assert found.form is Form.PICKLE
     assert found.value["path"] == "/a"
     assert not proof.exists()
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_the_path_of_a_job_enqueued_by_name_is_found(protocol: int) -> None:
+    for path in ("/data/a.json", Path("/data/a.json")):
+        call = ("worker.jobs.select_batch", None, (path,), {"output": Path("/out/b.json")})
+        for raw in (pickle.dumps(call, protocol), zlib.compress(pickle.dumps(call, protocol))):
+            payload = read_payload(raw)
+            assert (payload.form, payload.is_ours) == (Form.PICKLE, True)
+            assert (payload.path, payload.output) == ("/data/a.json", "/out/b.json")
+
+
+def test_a_pickle_takes_neither_time_nor_memory_beyond_its_size() -> None:
+    many_marks = b"\x80\x04" + b"N" * 130_000 + b"(t" * 60_000 + b"."
+    assert read(many_marks).value == []
+    # Each round makes a path of the last one, twice.
+    doubled = b"\x80\x04\x8c\x01x\x94" + b"".join(
+        b"cpathlib\nPath\nh%ch%c\x86R\x94" % (number, number) for number in range(200)
+    )
+    assert len(str(read(doubled + b".").value)) < 10_000
