@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
+import subprocess
+import sys
+import time
 import zlib
 from pathlib import Path
 
+import batches
 import pytest
+from bounded import SECONDS, killed_after, until
+from fleet import Server, Workers, children
 
 from selection import Extractor
+from selection.cores import usable_cores
+from selection.verify import verify_files
 from worker.job_state import JobState, State
 from worker.records import read_payload
 from worker.serialized import Form, read
+from worker.status import read_workers
 
 # The schema of job.meta
 
@@ -113,3 +123,54 @@ def test_a_pickle_takes_neither_time_nor_memory_beyond_its_size() -> None:
         b"cpathlib\nPath\nh%ch%c\x86R\x94" % (number, number) for number in range(200)
     )
     assert len(str(read(doubled + b".").value)) < 10_000
+
+
+# Clocks and cores
+
+
+def test_a_reader_whose_clock_is_wrong_sees_the_workers(workers: Workers, server: Server) -> None:
+    client = server.client()
+    workers.start()
+    until(lambda: read_workers(client, workers.settings), "the worker registers")
+    wrong = """
+import sys, time, datetime
+real = datetime.datetime
+class Wrong(real):
+    @classmethod
+    def now(cls, tz=None):
+        return super().now(tz) + datetime.timedelta(seconds=float(sys.argv[1]))
+datetime.datetime = Wrong
+time.time = lambda: real.now().timestamp() + float(sys.argv[1])
+from worker import health, settings, status
+found = settings.Settings.from_environment()
+print(len(status.read_workers(found.connect(), found)), health.is_alive(found))
+"""
+    for seconds in ("60", "-60", "0"):
+        seen = subprocess.run(
+            [sys.executable, "-c", wrong, seconds],
+            env=workers.environment,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+        )
+        assert (seen.stdout, seen.stderr) == ("1 True\n", "")
+
+
+def test_a_job_has_no_more_processes_than_there_are_cores(tmp_path: Path) -> None:
+    path = batches.write_long(tmp_path / "long.json", 300)
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            f"from worker.jobs import select_batch; select_batch({str(path)!r})",
+        ],
+        env={**os.environ, "SELECTION_JOBS": "40"},
+    )
+    most = 0
+    with killed_after(process):
+        while process.poll() is None:
+            most = max(most, len(children(process.pid)))
+            time.sleep(0.01)
+    assert process.returncode == 0
+    assert most <= usable_cores()
+    assert verify_files(str(path), str(tmp_path / "long_selected.json")).articles == 300
