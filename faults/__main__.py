@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import NoReturn
 
-from faults import file_attacks, fuzz, kill, places, queue_attacks, soak, together
+from faults import file_attacks, fuzz, kill, places, queue_attacks, reading_attacks, soak, together
 from faults.table import Table
 
 KINDS: dict[str, Callable[[Table, bool, int], None]] = {
@@ -19,6 +19,7 @@ KINDS: dict[str, Callable[[Table, bool, int], None]] = {
     "kill": kill.run,
     "queue": soak.run,
     "attack": queue_attacks.run,
+    "reading": reading_attacks.run,
     "together": together.run,
     "place": places.run,
     "files": file_attacks.run,

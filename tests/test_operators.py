@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
+import subprocess
+import sys
+import time
+import zlib
 from pathlib import Path
+from typing import Any
 
+import batches
 import pytest
+from bounded import SECONDS, killed_after, until
+from fleet import SAFE, Events, Server, Workers, children
+from prometheus_client import CollectorRegistry, generate_latest
+from redis import Redis
 
 from selection import Extractor
+from selection.cores import usable_cores
+from selection.verify import verify_files
 from worker.job_state import JobState, State
+from worker.metrics import QueueCollector
+from worker.records import read_payload
 from worker.serialized import Form, read
+from worker.status import read_workers
 
 # The schema of job.meta
 
@@ -35,7 +51,7 @@ def test_meta_is_read_alike_from_json_and_from_every_pickle(protocol: int) -> No
         "started_at": "2026-01-02T03:04:05.678+02:00",
         "error": {"type": "ReadError", "message": "m", "byte": 0, "retryable": True},
         "retry_in": 10,
-        "order": [1, 2.5, None, True, (1, 2), b"x"],
+        "order": [1, 2.5, None, True, (1, 2), b"x", bytearray(b"x"), {1}, frozenset([1])],
     }
     state = JobState.from_bytes(pickle.dumps(meta, protocol))
     del meta["order"]
@@ -91,3 +107,220 @@ def test_a_pickle_is_read_without_running_it(tmp_path: Path) -> None:
     assert found.form is Form.PICKLE
     assert found.value["path"] == "/a"
     assert not proof.exists()
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_the_path_of_a_job_enqueued_by_name_is_found(protocol: int) -> None:
+    for path in ("/data/a.json", Path("/data/a.json")):
+        call = ("worker.jobs.select_batch", None, (path,), {"output": Path("/out/b.json")})
+        for raw in (pickle.dumps(call, protocol), zlib.compress(pickle.dumps(call, protocol))):
+            payload = read_payload(raw)
+            assert (payload.form, payload.is_ours) == (Form.PICKLE, True)
+            assert (payload.path, payload.output) == ("/data/a.json", "/out/b.json")
+
+
+def test_a_pickle_takes_neither_time_nor_memory_beyond_its_size() -> None:
+    many_marks = b"\x80\x04" + b"N" * 130_000 + b"(t" * 60_000 + b"."
+    assert read(many_marks).value == []
+    # Each round makes a path of the last one, twice.
+    doubled = b"\x80\x04\x8c\x01x\x94" + b"".join(
+        b"cpathlib\nPath\nh%ch%c\x86R\x94" % (number, number) for number in range(200)
+    )
+    assert len(str(read(doubled + b".").value)) < 10_000
+
+
+# Odd jobs
+
+ODD_FIELDS: list[dict[str, bytes]] = [
+    {"meta": b'{"articles": "12", "bytes_done": 1e400}'},
+    {"meta": b'{"error": "boom", "worker": 5, "picks": 7}'},
+    {"meta": b'{"path": "a\\u0000b", "output": "\\ud800", "error": {"type": 1}}'},
+    {"meta": b'{"state": "failed", "error": {"type": "\\u001b[2J", "message": "\\ud800"}}'},
+    {"meta": b'{"started_at": "2026-01-01T00:00:00", "updated_at": "yesterday"}'},
+    {"meta": b"[" * 100_000},
+    {"meta": pickle.dumps({"articles": "12", "worker": Path("/w")})},
+    {"data": zlib.compress(b'["worker.jobs.select_batch", null, ["a\\u0000b", "\\ud800"], {}]')},
+    {"data": zlib.compress(b'["worker.jobs.select_batch", null, ["a", null, "third"], {}]')},
+    {"data": b"\xff", "enqueued_at": b"\xff", "worker_name": b"\xff"},
+    {"enqueued_at": b"2026-01-01T00:00:00", "started_at": b"0001-01-01T00:00:00+23:00"},
+    {"status": b"\xff", "ended_at": b"9999-12-31T23:59:59-23:00"},
+]
+REGISTRIES = ("wip", "scheduled", "deferred", "finished", "failed", "canceled")
+
+
+def leave_odd_jobs(client: Redis) -> set[str]:
+    """One job for each kind of odd fields in each place of the queue; their ids."""
+    ids = set()
+    for number, fields in enumerate(ODD_FIELDS):
+        for place in (*REGISTRIES, "queue"):
+            job = f"odd-{number}-{place}"
+            state = {"wip": "started", "queue": "queued"}.get(place, place)
+            mapping: dict[Any, Any] = {"status": state, **fields}
+            client.hset(f"rq:job:{job}", mapping=mapping)
+            if place == "queue":
+                client.rpush("rq:queue:selection", job)
+            else:
+                client.zadd(f"rq:{place}:selection", {f"{job}:1" if place == "wip" else job: 1})
+            ids.add(job)
+    return ids
+
+
+def test_no_odd_job_ends_a_command(folder: Path, workers: Workers, server: Server) -> None:
+    client = server.client()
+    ids = leave_odd_jobs(client)
+    sound = results(workers, "enqueue", folder / "a.json")["a.json"]["job"]
+
+    done = run(workers, "status", "--limit", "0", "--json")
+    batches_found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {batch["job"] for batch in batches_found} == {*ids, sound}
+    assert [batch["path"] for batch in batches_found if batch["path"]].count(
+        str(folder / "a.json")
+    ) == 1
+    for command in ("status --limit 0", "watch", "doctor", "doctor --json", "status --failed"):
+        done = run(workers, *command.split())
+        assert done.returncode in (0, 1), done.stderr
+        assert done.stderr == ""
+        assert done.stdout
+        assert all(char.isprintable() or char == "\n" for char in done.stdout)
+    registry = CollectorRegistry()
+    registry.register(QueueCollector(client, workers.settings))
+    shown = generate_latest(registry).decode()
+    assert f'selection_queue_jobs{{state="failed"}} {len(ODD_FIELDS)}.0' in shown
+    assert "selection_redis_up 1.0" in shown
+
+
+# JSON and pickles
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two batches."""
+    batches.write(tmp_path / "a.json", [batches.picks_newspaper4k()])
+    batches.write(tmp_path / "b.json", [batches.picks_readability()] * 2)
+    return tmp_path
+
+
+def run(
+    workers: Workers, *arguments: str | Path, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "worker", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env={**workers.environment, **environment},
+        timeout=SECONDS,
+    )
+
+
+def results(workers: Workers, *arguments: str | Path, **environment: str) -> dict[str, Any]:
+    """What a command with --json prints, by the names of the batches or the subjects."""
+    lines = map(json.loads, run(workers, *arguments, "--json", **environment).stdout.splitlines())
+    return {Path(line.get("path") or line.get("subject")).name: line for line in lines}
+
+
+@pytest.mark.parametrize(("before", "after"), [("", SAFE), (SAFE, "")])
+def test_after_a_change_of_the_form_every_command_works(
+    folder: Path, workers: Workers, events: Events, before: str, after: str
+) -> None:
+    workers.environment["RQ_WORKER_CLASS"] = before
+    jobs = results(workers, "enqueue", folder)
+    assert sorted(jobs) == ["a.json", "b.json"]
+    workers.environment["RQ_WORKER_CLASS"] = after
+
+    assert run(workers, "watch").returncode == 0
+    found = results(workers, "status")
+    assert [found[name]["state"] for name in ("a.json", "b.json")] == ["queued", "queued"]
+    forms = results(workers, "doctor")["form"]
+    assert forms["verdict"] == "fault"
+    was, wanted = ("pickles", "JSON") if after else ("JSON", "pickles")
+    assert forms["message"].startswith(f"2 of 2 waiting jobs are {was}, not {wanted}; ")
+    assert "RQ_WORKER_CLASS=worker.SelectionWorker" in forms["message"]
+    assert "enqueue their files again" in forms["message"]
+
+    # The same job, written anew.
+    again = results(workers, "enqueue", folder / "a.json")["a.json"]
+    assert again["job"] == jobs["a.json"]["job"]
+    workers.start()
+    events.wait_for(again["job"], "finished")
+    # A SelectionWorker refuses the other for good; a stock worker tries it again and again.
+    job, state = jobs["b.json"]["job"], "failed" if after else "retrying"
+    until(lambda: results(workers, "status", job)["b.json"]["state"] == state, f"it is {state}")
+    forms = results(workers, "doctor")["form"]
+    kind = "failed" if after else "delayed"
+    assert forms["message"].startswith(f"1 of 1 {kind} jobs are {was}, not {wanted}; ")
+    run(workers, *(["retry", job] if after else ["enqueue", str(folder / "b.json")]))
+    events.wait_for(job, "finished")
+    assert verify_files(folder / "b.json", folder / "b_selected.json").articles == 2
+
+
+def test_no_command_runs_a_pickle_that_was_left_on_the_server(
+    tmp_path: Path, workers: Workers, server: Server
+) -> None:
+    client, proof = server.client(), tmp_path / "proof"
+    boom = pickle.dumps(Boom(proof))
+    fields: dict[Any, Any] = {"data": zlib.compress(boom), "meta": boom, "status": "failed"}
+    client.hset("rq:job:x", mapping=fields)
+    client.zadd("rq:failed:selection", {"x": 1})
+    client.rpush("rq:queue:selection", "x")
+    workers.environment["RQ_WORKER_CLASS"] = ""
+    for command in ("status", "watch", "doctor", "retry --failed", "status x", "cancel x"):
+        done = run(workers, *command.split())
+        assert (done.returncode in (0, 1, 66), "Traceback" in done.stderr) == (True, False)
+    assert not proof.exists()
+    assert client.exists("rq:job:x")
+    message = results(workers, "doctor")["form"]["message"]
+    # A pickle, though not of a call.
+    assert "1 of 1" in message
+    pickle.loads(boom).close()
+    assert proof.exists()
+
+
+# Clocks and cores
+
+
+def test_a_reader_whose_clock_is_wrong_sees_the_workers(workers: Workers, server: Server) -> None:
+    client = server.client()
+    workers.start()
+    until(lambda: read_workers(client, workers.settings), "the worker registers")
+    wrong = """
+import sys, time, datetime
+real = datetime.datetime
+class Wrong(real):
+    @classmethod
+    def now(cls, tz=None):
+        return super().now(tz) + datetime.timedelta(seconds=float(sys.argv[1]))
+datetime.datetime = Wrong
+time.time = lambda: real.now().timestamp() + float(sys.argv[1])
+from worker import health, settings, status
+found = settings.Settings.from_environment()
+print(len(status.read_workers(found.connect(), found)), health.is_alive(found))
+"""
+    for seconds in ("60", "-60", "0"):
+        seen = subprocess.run(
+            [sys.executable, "-c", wrong, seconds],
+            env=workers.environment,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+        )
+        assert (seen.stdout, seen.stderr) == ("1 True\n", "")
+
+
+def test_a_job_has_no_more_processes_than_there_are_cores(tmp_path: Path) -> None:
+    path = batches.write_long(tmp_path / "long.json", 300)
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            f"from worker.jobs import select_batch; select_batch({str(path)!r})",
+        ],
+        env={**os.environ, "SELECTION_JOBS": "40"},
+    )
+    most = 0
+    with killed_after(process):
+        while process.poll() is None:
+            most = max(most, len(children(process.pid)))
+            time.sleep(0.01)
+    assert process.returncode == 0
+    assert most <= usable_cores()
+    assert verify_files(str(path), str(tmp_path / "long_selected.json")).articles == 300

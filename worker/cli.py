@@ -107,9 +107,9 @@ def enqueue(
 ) -> int:
     """Enqueue each FILE: a batch, a pattern or a folder; *_selected.json are left out.
 
-    A file that is enqueued already and has not changed (by size and time) stays one job,
-    unless --force is given. With --wait the exit
-    code is the first failure's. Files and output options mean the same as for 'selection run'.
+    A file that is enqueued already and has not changed (by size and time) stays one job;
+    with --force it is selected again. With --wait the exit code is the first failure's.
+    Files and output options mean the same as for 'selection run'.
 
     \b
     Examples:
@@ -181,8 +181,9 @@ def _print_batches(batches: Sequence[Batch], as_json: bool) -> None:
     "--state",
     "states",
     multiple=True,
+    metavar="STATE",
     type=click.Choice([state.value for state in _LISTED]),
-    help="Only jobs in this state; can be repeated.",
+    help=f"Only jobs in this state; can be repeated: {', '.join(_LISTED)}.",
 )
 @click.option(
     "--limit",

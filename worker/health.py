@@ -77,15 +77,16 @@ def _members(settings: Settings) -> list[Member]:
     try:
         with _connected(address) as server:
             keys = server.ask("SMEMBERS", WORKERS_OF_QUEUE % settings.queue)
-            members = [_member(server, key) for key in keys if isinstance(key, bytes)]
+            seconds, _ = server.ask("TIME")
+            members = [_member(server, key, int(seconds)) for key in keys]
     except (OSError, ValueError) as error:
         raise HealthError(f"the server cannot be reached: {error}") from None
     return [member for member in members if member]
 
 
-def _member(server: _Server, key: bytes) -> Member | None:
+def _member(server: _Server, key: bytes, now: int) -> Member | None:
     texts = [part.decode("utf-8", "replace") for part in server.ask("HGETALL", key)]
-    return read_member(key.decode("utf-8", "replace"), dict(zip(texts[::2], texts[1::2])))
+    return read_member(key.decode("utf-8", "replace"), dict(zip(texts[::2], texts[1::2])), now)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from typing import Any
 from rq import get_current_job
 
 from selection import select_file
+from selection.cores import usable_cores
 from worker import logs, retries
 from worker.handback import HandBack, orders
 from worker.report import Report
@@ -31,16 +32,17 @@ def select_batch(path: str, output: str | None = None) -> dict[str, Any]:
             pass is tried again by RQ, with the delays of the settings.
     """
     settings = Settings.from_environment()
+    jobs = min(settings.jobs, usable_cores())
     job = get_current_job()
     if job is None:
-        return select_file(path, output, roots=settings.roots, jobs=settings.jobs).as_dict()
+        return select_file(path, output, roots=settings.roots, jobs=jobs).as_dict()
     logs.set_up(settings)
     retries.give_policy(job, settings)
     with Report(job, settings) as report:
         try:
             with orders.interruptible():
                 summary = select_file(
-                    path, output, report.progress, roots=settings.roots, jobs=settings.jobs
+                    path, output, report.progress, roots=settings.roots, jobs=jobs
                 )
         except HandBack:
             retries.hand_back(job)

@@ -74,8 +74,16 @@ def registration(pid: int, settings: Settings) -> dict[str, str]:
     return {_FIELD: json.dumps(facts)}
 
 
-def read_member(key: str, fields: Mapping[str, str], job: str | None = None) -> Member | None:
-    """Read a registration; None if it ended. A field that is malformed has its default."""
+def read_member(
+    key: str, fields: Mapping[str, str], now: float, job: str | None = None
+) -> Member | None:
+    """Read a registration; None if it ended. A field that is malformed has its default.
+
+    Args:
+        key, fields: where and what it is on the server.
+        now: the server's time, since workers give their signs of life by that clock.
+        job: the job that the worker runs.
+    """
     if not fields or "death" in fields:
         return None
     pid = fields.get("pid", "")
@@ -89,7 +97,7 @@ def read_member(key: str, fields: Mapping[str, str], job: str | None = None) -> 
         state=fields.get("state", "?"),
         version=fields.get("version", ""),
         job=job,
-        last_heartbeat=_seconds_since(fields.get("last_heartbeat", "")),
+        last_heartbeat=_seconds_since(fields.get("last_heartbeat", ""), now),
         process=process if isinstance(process, str) else "",
         roots=tuple(map(str, roots)) if isinstance(roots, list) else None,
         serializer=serializer if isinstance(serializer, str) else None,
@@ -105,9 +113,9 @@ def _facts(text: str) -> dict[str, object]:
     return facts if isinstance(facts, dict) else {}
 
 
-def _seconds_since(text: str) -> float | None:
+def _seconds_since(text: str, now: float) -> float | None:
     try:
         when = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return (datetime.now(UTC) - when.replace(tzinfo=when.tzinfo or UTC)).total_seconds()
+    return now - when.replace(tzinfo=when.tzinfo or UTC).timestamp()

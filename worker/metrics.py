@@ -30,7 +30,7 @@ from worker.status import read_backlog, read_workers
 _LABELLED: dict[str, tuple[str, tuple[str, ...], str]] = {
     "jobs": (
         "outcome",
-        ("finished", "failed", "retried", "handed_back"),
+        ("finished", "failed", "retried", "handed_back", "stopped"),
         "Runs of jobs by how they ended",
     ),
     "failures": ("error", (), "Final failures by class of error"),

@@ -25,6 +25,7 @@ from worker.settings import Settings
 from worker.status import forget, is_listed, open_queue
 
 _RETRIED = (State.FAILED, State.STOPPED, State.CANCELED)
+_WAITING = (State.QUEUED, State.SCHEDULED, State.DEFERRED)
 
 # A worker takes a job and notes it as started within milliseconds.
 _SECONDS_UNLISTED = 60
@@ -135,7 +136,7 @@ def _is_due(queue: Queue, record: Record, final: str, settings: Settings) -> boo
     if record.state is State.FINISHED:
         return not os.path.exists(final)
     wanted = Form.JSON if settings.is_safe else Form.PICKLE
-    if record.state is State.QUEUED and record.payload.form is not wanted:
+    if record.state in _WAITING and record.payload.form is not wanted:
         return True
     if record.state not in (State.QUEUED, State.STARTED):
         return False

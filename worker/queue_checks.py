@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from redis import Redis
@@ -117,8 +117,11 @@ def roots(settings: Settings) -> Iterator[Finding]:
 def jobs(connection: Redis, settings: Settings) -> Iterator[Finding]:
     """Whether the jobs can be read by workers, end well, and have their files."""
     upcoming = list(next_records(connection, settings, _FORMS_LOOKED_AT))
-    failed = list(newest_records(connection, settings, State.FAILED, _FORMS_LOOKED_AT))
-    yield from _forms(upcoming, failed, settings)
+    delayed, failed = (
+        list(newest_records(connection, settings, state, _FORMS_LOOKED_AT))
+        for state in (State.SCHEDULED, State.FAILED)
+    )
+    yield from _forms({"waiting": upcoming, "delayed": delayed, "failed": failed}, settings)
     ended = [State.FINISHED, State.FAILED]
     last = list(newest_batches(connection, settings, ended, _LOOKED_AT))
     yield from _outcomes(last)
@@ -126,19 +129,18 @@ def jobs(connection: Redis, settings: Settings) -> Iterator[Finding]:
     yield from _outputs(upcoming[:_LOOKED_AT], last)
 
 
-def _forms(
-    upcoming: Sequence[Record], failed: Sequence[Record], settings: Settings
-) -> Iterator[Finding]:
+def _forms(jobs: Mapping[str, Sequence[Record]], settings: Settings) -> Iterator[Finding]:
     """Which jobs are written in a form that the workers of these settings cannot read."""
     wanted = _FORMS[settings.is_safe]
-    for kind, records in (("waiting", upcoming), ("failed", failed)):
+    for kind, records in jobs.items():
         wrong = Counter(r.payload.form for r in records if r.payload.form is not wanted)
         for form, amount in sorted(wrong.items()):
             shown = (
                 f"{amount} of {len(records)} {kind} jobs are {_named(form)}, not {_named(wanted)}"
             )
             what = _what_to_do(form, settings, kind)
-            yield Finding("form", "fault" if kind == "waiting" else "warning", f"{shown}; {what}")
+            yield Finding("form", "warning" if kind == "failed" else "fault", f"{shown}; {what}")
+    upcoming = jobs["waiting"]
     if upcoming and all(record.payload.form is wanted for record in upcoming):
         yield Finding("form", "ok", f"the next {len(upcoming)} jobs are {_named(wanted)}")
 
@@ -148,7 +150,7 @@ def _named(form: Form) -> str:
 
 
 def _what_to_do(form: Form, settings: Settings, kind: str) -> str:
-    again = "enqueue their files again" if kind == "waiting" else "retry them"
+    again = "retry them" if kind == "failed" else "enqueue their files again"
     if form is Form.UNREADABLE:
         return "no producer of this project wrote them; enqueue their files again"
     if settings.is_safe:

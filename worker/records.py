@@ -34,7 +34,6 @@ _FIELDS = (
     "started_at",
     "ended_at",
     "worker_name",
-    "number_of_retries",
 )
 _SCHEMA = frozenset(field.name for field in fields(JobState))
 _STATES = {state.value: state for state in State}
@@ -165,7 +164,8 @@ def _record(name: str, answer: Any, results: Any) -> Record | None:
         started_at=as_time(texts.get("started_at")),
         ended_at=as_time(texts.get("ended_at")),
         worker=texts.get("worker_name"),
-        has_run=meta.attempt > 0 or "number_of_retries" in texts,
+        # A stock worker counts no run of a job that it cannot read.
+        has_run=meta.attempt > 0 or "started_at" in texts,
         extra={k: v for k, v in found.value.items() if k not in _SCHEMA} if is_kept else {},
     )
     if not isinstance(results, list) or not results:

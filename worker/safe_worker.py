@@ -111,7 +111,7 @@ class SelectionWorker(Worker):
         """
         fields: Any = self.connection.hgetall(self.key)
         texts = {name.decode(): value.decode("utf-8", "replace") for name, value in fields.items()}
-        earlier = read_member(self.key, texts)
+        earlier = read_member(self.key, texts, server_time(self.connection))
         if earlier is not None and not (earlier.is_alive and _may_run(earlier)):
             self.connection.delete(self.key)
         super().register_birth()

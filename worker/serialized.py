@@ -8,6 +8,7 @@ lists and dictionaries only. An instruction that would call something leaves a p
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import pickletools
 import zlib
@@ -18,6 +19,7 @@ from typing import Any
 # A job's data and meta have some hundred bytes. More than this is not decoded, since the
 # instructions of a pickle take a microsecond each.
 _MOST_BYTES = 1 << 18
+_LONGEST_PATH = 4096
 
 
 class Form(StrEnum):
@@ -75,9 +77,11 @@ class _Placeholder:
     """What stands for an object that only running the pickle would make."""
 
 
-_MARK, _OBJECT = object(), _Placeholder()
+_OBJECT = _Placeholder()
 _CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
 _TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
+# How many values an instruction that makes an object takes; each leaves one.
+_CALLS = {"GLOBAL": 0, "STACK_GLOBAL": 2, "REDUCE": 2, "NEWOBJ": 2, "NEWOBJ_EX": 3, "BUILD": 2}
 
 
 class _Pickle:
@@ -85,6 +89,7 @@ class _Pickle:
 
     def __init__(self) -> None:
         self._stack: list[Any] = []
+        self._marks: list[int] = []
         self._memo: dict[int, Any] = {}
 
     def read(self, raw: bytes) -> Any:
@@ -104,38 +109,38 @@ class _Pickle:
         if name in _CONSTANTS:
             stack.append(_CONSTANTS[name])
         elif name == "MARK":
-            stack.append(_MARK)
+            self._marks.append(len(stack))
         elif name in ("EMPTY_LIST", "EMPTY_TUPLE"):
             stack.append([])
         elif name == "EMPTY_DICT":
             stack.append({})
+        elif name == "EMPTY_SET":
+            stack.append(_OBJECT)
         elif name == "MEMOIZE":
             memo[len(memo)] = stack[-1]
         elif name in ("BINPUT", "LONG_BINPUT", "PUT"):
             memo[argument] = stack[-1]
         elif name in ("BINGET", "LONG_BINGET", "GET"):
             stack.append(memo[argument])
-        elif name in ("APPEND", "APPENDS", "SETITEM", "SETITEMS"):
+        elif name in ("APPEND", "APPENDS", "SETITEM", "SETITEMS", "ADDITEMS"):
             self._fill(name)
         elif name in ("LIST", "TUPLE") or name in _TUPLES:
             stack.append(self._pop(_TUPLES.get(name)))
-        elif name in ("GLOBAL", "STACK_GLOBAL", "REDUCE", "NEWOBJ", "BUILD"):
+        elif name == "FROZENSET":
+            self._pop(None)
+            stack.append(_OBJECT)
+        elif name in _CALLS:
             self._call(name)
-        elif isinstance(argument, str | int | float | bytes):
+        elif isinstance(argument, str | int | float | bytes | bytearray):
             stack.append(argument)
         else:
             raise ValueError(f"{name} does not make plain data")
 
     def _pop(self, count: int | None) -> list[Any]:
         """Remove and return the last so many values, or those after the last mark."""
-        if count is None:
-            count = self._stack[::-1].index(_MARK)
-            items = self._pop(count)
-            self._stack.pop()
-            return items
-        if count > len(self._stack):
+        start = self._marks.pop() if count is None else len(self._stack) - count
+        if start < 0:
             raise LookupError("the stack is too short")
-        start = len(self._stack) - count
         items = self._stack[start:]
         del self._stack[start:]
         return items
@@ -151,11 +156,14 @@ class _Pickle:
             target.update({key: value for key, value in pairs if isinstance(key, str)})
 
     def _call(self, name: str) -> None:
-        """Put a placeholder in the place of an object; a member of an enumeration is its value."""
-        if name == "GLOBAL":
-            self._stack.append(_OBJECT)
-            return
-        *_, arguments = self._pop(2)
-        is_member = name == "REDUCE" and isinstance(arguments, list) and len(arguments) == 1
-        is_text = is_member and isinstance(arguments[0], str)
-        self._stack.append(arguments[0] if is_text else _OBJECT)
+        """Put a placeholder in the place of an object.
+
+        One that is made from texts alone is these texts: a member of an enumeration is its
+        value, and a path is its parts.
+        """
+        *_, arguments = [None, *self._pop(_CALLS[name])]
+        texts = arguments if name == "REDUCE" and isinstance(arguments, list) else []
+        is_text = texts and all(isinstance(text, str) for text in texts)
+        # A text can be joined with itself over and over.
+        is_text = is_text and sum(map(len, texts)) < _LONGEST_PATH
+        self._stack.append(os.path.join(*texts) if is_text else _OBJECT)

@@ -47,8 +47,8 @@ class Settings:
         grace: seconds that a SelectionWorker which is told to stop gives its batch before it
             hands it back to the queue (``SELECTION_GRACE``).
         events: about how many events the stream keeps (``SELECTION_EVENTS``).
-        jobs: processes that decide the articles of one batch; the fleet scales by workers
-            (``SELECTION_JOBS``).
+        jobs: processes that decide the articles of one batch, at most as many as there are
+            cores; the fleet scales by workers (``SELECTION_JOBS``).
         log: ``text`` or ``json`` (``SELECTION_LOG``).
     """
 

@@ -63,7 +63,9 @@ def fleet_view(fleet: Fleet) -> RenderableType:
     workers = Text(f"workers {len(fleet.workers)} ({busy} busy)", style="bold")
     ended = {"retrying": fleet.retrying, "failed": fleet.failed, "finished": fleet.finished}
     tables = [_ended(batches, name) for name, batches in ended.items() if batches]
-    return Group(backlog_lines(fleet.backlog), workers, _running(fleet.running), *tables)
+    return Group(
+        backlog_lines(fleet.backlog), workers, _running(fleet.running, fleet.backlog.now), *tables
+    )
 
 
 def backlog_lines(backlog: Backlog) -> Text:
@@ -84,14 +86,14 @@ def backlog_lines(backlog: Backlog) -> Text:
     return text
 
 
-def _running(batches: Sequence[Batch]) -> Table:
+def _running(batches: Sequence[Batch], now: float) -> Table:
     table = Table(box=box.SIMPLE_HEAD, expand=True, padding=(0, 1, 0, 0))
     table.add_column("running", ratio=3)
     table.add_column("progress", ratio=1)
     for name in ("articles", "per s", "left", "try"):
         table.add_column(name, justify="right", no_wrap=True)
     for batch in batches:
-        seconds = batch.seconds
+        seconds = batch.seconds(now)
         rate = batch.articles / seconds if seconds else 0.0
         table.add_row(
             ShortPath(batch.path or batch.job),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import islice
 from typing import Any
 
@@ -16,6 +16,7 @@ from rq.defaults import RQ_KEY_PREFIX
 from rq.executions import WORKER_EXECUTIONS_KEY_TEMPLATE
 from rq.suspension import WORKERS_SUSPENDED
 
+from worker.connections import server_time
 from worker.events import STREAM
 from worker.job_state import ENDED as ENDED
 from worker.job_state import State
@@ -83,12 +84,9 @@ class Batch:
         """The same as plain data, ready for JSON."""
         return asdict(self)
 
-    @property
-    def seconds(self) -> float:
-        """How long the current run has been going on; 0 if none is."""
-        if self.state is not State.STARTED:
-            return 0.0
-        return _seconds_since(self.started_at)
+    def seconds(self, now: float) -> float:
+        """How long the current run has been going on at a time; 0 if none is."""
+        return _seconds_since(self.started_at, now) if self.state is State.STARTED else 0.0
 
 
 def read_batches(connection: Redis, settings: Settings, ids: Sequence[str]) -> list[Batch]:
@@ -200,10 +198,8 @@ def _from_traceback(text: str) -> dict[str, Any]:
     return {"type": kind, "message": message or last, "retryable": kind != "JobRefusedError"}
 
 
-def _seconds_since(text: str | None) -> float:
-    if text is None:
-        return 0.0
-    return max((datetime.now(UTC) - datetime.fromisoformat(text)).total_seconds(), 0.0)
+def _seconds_since(text: str | None, now: float) -> float:
+    return max(now - datetime.fromisoformat(text).timestamp(), 0.0) if text else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,12 +207,14 @@ class Backlog:
     """How much there is to do, and how fast it is done.
 
     Attributes:
+        now: the server's time, the clock that all machines share.
         counts: how many jobs are in each state; a retrying one counts as scheduled.
         oldest_seconds: how long the first job has been waiting; 0 without any.
         rate: jobs per second that finished lately; None where none did.
         is_suspended: whether the workers are told to take no job.
     """
 
+    now: float
     counts: dict[State, int]
     oldest_seconds: float
     rate: float | None
@@ -246,8 +244,9 @@ def read_backlog(connection: Redis, settings: Settings) -> Backlog:
     waiting, taken, *others = sizes
     oldest = next(read_records(connection, map(decode_id, first)), None)
     return Backlog(
+        now=now[0],
         counts={State.QUEUED: waiting + taken, **dict(zip(_SORTED, others))},
-        oldest_seconds=_seconds_since(oldest.enqueued_at) if oldest else 0.0,
+        oldest_seconds=_seconds_since(oldest.enqueued_at, now[0]) if oldest else 0.0,
         rate=_rate(events, now[0]),
         is_suspended=bool(suspended),
     )
@@ -310,7 +309,7 @@ def open_queue(connection: Redis, settings: Settings) -> Queue:
 def read_workers(connection: Redis, settings: Settings) -> list[Member]:
     """Read the workers that listen to the queue and are alive, see :meth:`Member.is_alive`."""
     found: Any = connection.smembers(WORKERS_OF_QUEUE % settings.queue)
-    keys = sorted(found)
+    keys, now = sorted(found), server_time(connection)
     with connection.pipeline(transaction=False) as pipeline:
         for key in keys:
             pipeline.hgetall(key)
@@ -326,7 +325,7 @@ def read_workers(connection: Redis, settings: Settings) -> list[Member]:
         texts = {_text(name): _text(value) for name, value in fields.items()}
         running = sorted(map(_text, executions)) if isinstance(executions, set) else []
         job = running[0].rpartition(":")[0] if running else None
-        members.append(read_member(_text(key), texts, job))
+        members.append(read_member(_text(key), texts, now, job))
     return [member for member in members if member and member.is_alive]
 
 
