@@ -20,7 +20,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from redis import Redis
 
 from selection import Extractor
-from selection.cores import usable_cores
+from selection.parallel.cores import usable_cores
 from selection.verify import verify_files
 from worker.job_state import JobState, State
 from worker.metrics import QueueCollector

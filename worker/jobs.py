@@ -7,7 +7,7 @@ from typing import Any
 from rq import get_current_job
 
 from selection import select_file
-from selection.cores import usable_cores
+from selection.parallel.cores import usable_cores
 from worker import logs, retries
 from worker.handback import HandBack, orders
 from worker.report import Report
