@@ -91,7 +91,7 @@ class Target:
         """Kill the worker alone, not its children, and start another."""
         left = children(self.process.pid)
         kill(self.process.pid)
-        self.process.wait()
+        self.process.wait(60)
         end = time.monotonic() + 5
         while time.monotonic() < end and any(Path(f"/proc/{pid}").exists() for pid in left):
             time.sleep(0.05)

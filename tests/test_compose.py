@@ -90,6 +90,7 @@ def test_it_is_valid_by_the_published_schema() -> None:
         ],
         capture_output=True,
         text=True,
+        timeout=60,
     )
     assert done.returncode == 0, done.stdout
 
@@ -265,7 +266,7 @@ def confinement(folder: Path) -> list[str]:
     prefix = ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, str(folder)]
     if shutil.which("unshare") is None:
         return []
-    probe = subprocess.run([*prefix, "true"], capture_output=True)
+    probe = subprocess.run([*prefix, "true"], capture_output=True, timeout=60)
     return prefix if probe.returncode == 0 else []
 
 
@@ -350,7 +351,7 @@ class Stack:
         for process in reversed(self._processes):
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            process.wait(60)
 
 
 @pytest.fixture
@@ -419,7 +420,7 @@ def test_a_worker_that_was_killed_is_not_healthy_at_once(stack: Stack) -> None:
     worker = stack.start("worker")
     stack.wait_until_healthy("worker", worker)
     worker.kill()
-    worker.wait()
+    worker.wait(60)
     assert client.scard("rq:workers:selection") == 1
     assert not stack.is_healthy("worker")
 

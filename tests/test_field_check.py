@@ -135,7 +135,9 @@ def test_the_log_of_a_job_warns(wrong: Path) -> None:
         "import sys; from selection import select_file; from worker import logs, Settings;"
         "logs.set_up(Settings(log='json')); logs.log_finish('j', select_file(sys.argv[1]))"
     )
-    done = subprocess.run([sys.executable, "-c", code, wrong], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, wrong], capture_output=True, text=True, timeout=60
+    )
     line = json.loads(done.stderr)
     assert (line["level"], line["event"]) == ("warning", "job finished")
     assert line["warnings"] == [WARNING]

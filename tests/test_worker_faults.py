@@ -114,7 +114,7 @@ def test_no_child_survives_a_killed_worker_and_its_next_job_is_run_at_once(
     ends = [os.pidfd_open(child) for child in children(killed.pid)]
     assert ends
     killed.kill()
-    killed.wait()
+    killed.wait(60)
     for end in ends:
         assert select.select([end], [], [], 10)[0], "a child survived its worker"
         os.close(end)
@@ -136,7 +136,7 @@ def test_the_process_of_a_job_ends_with_its_worker(
     ends = [os.pidfd_open(child) for child in children(killed.pid)]
     assert len(ends) == 2
     killed.kill()
-    killed.wait()
+    killed.wait(60)
     for end in ends:
         assert select.select([end], [], [], 10)[0], "a child survived its worker"
         os.close(end)
@@ -165,7 +165,7 @@ def test_the_name_of_a_killed_worker_is_free_at_once(
     killed = workers.start("--name", name)
     until(lambda: is_idle(client))
     killed.kill()
-    killed.wait()
+    killed.wait(60)
     started = workers.start("--name", name)
     until(lambda: is_idle(client), 20)
     assert started.poll() is None
@@ -661,7 +661,7 @@ def sentinel(folder: Path) -> Iterator[tuple[int, Path]]:
     finally:
         for process in processes:
             process.kill()
-            process.wait()
+            process.wait(60)
 
 
 def _free_port() -> int:
