@@ -35,8 +35,7 @@ def test_a_folder_with_a_worker_py_of_its_own_does_not_disturb_a_worker(
     )
     assert done.returncode == 0, done.stderr
     assert "the wrong module" not in done.stdout + done.stderr
-    job.refresh()
-    assert job.is_finished
+    assert job.get_status(refresh=True) == "finished"
     assert (tmp_path / "batch_selected.json").exists()
 
 
