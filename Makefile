@@ -16,7 +16,7 @@ test: $(VENV)/test.stamp
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/python tests/browser.py
-	$(VENV)/bin/pytest
+	$(VENV)/bin/pytest --quiet --numprocesses 2
 
 # What needs no server, no browser and little time, for the work in between.
 check: $(VENV)/test.stamp
@@ -51,7 +51,7 @@ oldest newest:
 	$(PYTHON) -m faults.oldest > .venv-$@/oldest.txt
 	.venv-$@/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' \
 		$(if $(filter oldest,$@),--constraint .venv-oldest/oldest.txt)
-	.venv-$@/bin/pytest
+	.venv-$@/bin/pytest --quiet --numprocesses 2
 
 bench: $(VENV)/run.stamp
 	$(VENV)/bin/python -m benchmarks $(BENCH)

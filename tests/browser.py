@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from playwright.sync_api import Browser, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _ARGUMENTS = [
@@ -55,17 +55,26 @@ def _starts(program: str) -> bool:
 
 
 def install() -> bool:
-    """Install a browser where that can be done; whether there is one afterwards."""
+    """Install a browser where that can be done; return whether there is one afterwards."""
     if os.getuid() == 0 and shutil.which("apt-get"):
         print("browser: installing Chromium with apt-get", flush=True)
         apt = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"]
         _succeeds([*apt, "update"])
         _succeeds([*apt, "install", "--yes", "--no-install-recommends", "chromium"])
-    else:
+    if not _is_there():
         print("browser: downloading Playwright's Chromium", flush=True)
         _succeeds([sys.executable, "-m", "playwright", "install", "--no-shell", "chromium"])
+    return _is_there()
+
+
+def _is_there() -> bool:
     chromium.cache_clear()
     return chromium() is not None
+
+
+def is_ci() -> bool:
+    """Whether this is continuous integration, where no test may be skipped."""
+    return os.environ.get("CI", "").lower() not in ("", "0", "false")
 
 
 def _succeeds(command: list[str], seconds: int = 600, quiet: bool = False) -> bool:
@@ -80,16 +89,12 @@ def _succeeds(command: list[str], seconds: int = 600, quiet: bool = False) -> bo
 @contextmanager
 def launched() -> Iterator[Browser]:
     """Chromium, until the end."""
+    program = chromium()  # may use Playwright itself, which cannot be started twice
+    assert program is not None, MISSING
     with sync_playwright() as playwright:
-        browser = _launch(playwright)
+        browser = playwright.chromium.launch(executable_path=program, args=_ARGUMENTS)
         yield browser
         browser.close()
-
-
-def _launch(playwright: Playwright) -> Browser:
-    program = chromium()
-    assert program is not None, MISSING
-    return playwright.chromium.launch(executable_path=program, args=_ARGUMENTS)
 
 
 @dataclass
@@ -145,4 +150,4 @@ def opened(
 if __name__ == "__main__":
     if chromium() is None and not install():
         print(f"browser: {MISSING}")
-        sys.exit("CI" in os.environ)
+        sys.exit(is_ci())

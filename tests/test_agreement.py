@@ -147,6 +147,7 @@ def test_on_made_articles(article: dict[str, Any]) -> None:
 _SHORT = st.lists(st.sampled_from("ab"), max_size=9).map(" ".join)
 
 
+@pytest.mark.slow
 @examples(1000)
 @given(_SHORT, _SHORT, _SHORT, st.tuples(*[st.sampled_from(_NO_ERRORS + _ERRORS)] * 3))
 def test_on_texts_of_a_few_words(

@@ -209,9 +209,9 @@ def test_if_changed_makes_again_what_other_code_made(
             [*command, "run", str(path), "--if-changed", "--json"],
             capture_output=True,
             text=True,
-            timeout=60,
             env={**os.environ, **environment},
             cwd=tmp_path,
+            timeout=60,
         )
         assert done.returncode == 0
         return [json.loads(line).get("unchanged", False) for line in done.stdout.splitlines()]
@@ -391,6 +391,7 @@ def test_a_name_in_a_usage_error_is_escaped(tmp_path: Path) -> None:
 # Processes
 
 
+@pytest.mark.slow
 def test_there_are_never_more_processes_than_cores(tmp_path: Path) -> None:
     path = batches.write_long(tmp_path / "a.json", 400)  # long enough for workers to start
     command = [*SELECTION, "run", str(path), "--jobs", "1000", "--json"]

@@ -526,6 +526,7 @@ def test_a_reader_of_the_queue_that_is_gone_ends_it_with_141(workers: Workers, n
     assert (done.returncode, done.stderr) == (141, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_file_that_needs_more_memory_than_there_is_does_not_stop_the_others(
     tmp_path: Path, jobs: int

@@ -195,6 +195,7 @@ def test_a_command_that_is_stopped_leaves_no_worker(tmp_path: Path, number: sign
         assert os.listdir(tmp_path) == ["long.json"]
 
 
+@pytest.mark.slow
 def test_the_command_takes_jobs(tmp_path: Path, batch: Path) -> None:
     # A folder of the package's name where the command is started is not the package.
     (tmp_path / "selection").mkdir()

@@ -290,6 +290,7 @@ def test_a_long_word_that_grows_takes_memory_for_its_tokens_alone(name: str) -> 
     assert peak < 4_000_000
 
 
+@pytest.mark.slow
 def test_a_long_run_of_marks_takes_no_object_a_mark() -> None:
     word = "a" + "\u0301\u0316" * 50_000
     tracemalloc.start()
