@@ -115,3 +115,19 @@ def test_counters_outlive_workers_and_the_server_s_restart(
     assert scrape(port) == {"selection_redis_up": 0}
     server.start()
     assert scrape(port)["selection_picks_total extractor=readability"] == 3
+
+
+def test_durations_are_a_histogram_that_grows_from_bound_to_bound(
+    server: Server, port: int
+) -> None:
+    fields = {"durations:0.1": 2, "durations:5.0": 1, "durations:inf": 1, "milliseconds": 4000_500}
+    for field, amount in fields.items():
+        server.client().hset("selection:counters", field, str(amount))
+    server.client().hset("selection:counters", "articles", "not a number")
+    found = scrape(port)
+    name = "selection_duration_seconds"
+    buckets = [found[f"{name}_bucket le={bound}"] for bound in ("0.1", "0.5", "5.0", "+Inf")]
+    assert buckets == [2, 2, 3, 4]
+    assert found[f"{name}_count"] == 4
+    assert found[f"{name}_sum"] == 4000.5
+    assert found["selection_articles_total"] == 0

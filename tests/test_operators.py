@@ -60,7 +60,7 @@ def test_meta_is_read_alike_from_json_and_from_every_pickle(protocol: int) -> No
     assert state.picks == {"readability": 3}
     assert state.started_at == "2026-01-02T01:04:05.678+00:00"
     assert state.error is not None
-    assert (state.error["type"], state.error["byte"], state.error["line"]) == ("ReadError", 0, None)
+    assert state.error == {"type": "ReadError", "message": "m", "byte": 0, "retryable": True}
     assert JobState.from_meta(state.as_meta()) == state
 
 

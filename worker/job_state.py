@@ -141,10 +141,15 @@ def as_error(value: object) -> dict[str, Any] | None:
     kind, message = as_text(value.get("type")), as_text(value.get("message"))
     if kind is None or message is None:
         return None
-    place = {name: as_count(value.get(name)) for name in ("byte", "line", "column", "article")}
-    path = {"path": as_path(value.get("path"))}
-    retryable = value.get("retryable") is True
-    return {"type": kind, "message": message, **path, **place, "retryable": retryable}
+    error = {
+        "type": kind,
+        "message": message,
+        "path": as_path(value.get("path")),
+        **{name: as_count(value.get(name)) for name in ("byte", "line", "column", "article")},
+        "retryable": value.get("retryable") is True,
+    }
+    # An error that is not of a file does not have a place.
+    return {name: field for name, field in error.items() if name in value}
 
 
 def _as_state(value: object) -> State | None:

@@ -157,8 +157,16 @@ def _workers(
     with log.open("wb") as output:
         processes = [
             subprocess.Popen(
-                # -P: a queue.py or json.py in the working directory is not what they import.
-                [sys.executable, "-P", "-m", "rq.cli", "worker", settings.queue],
+                # A json.py or worker.py in the working directory is not what they import:
+                # Python leaves it out with -P, and RQ looks into the given folder instead.
+                [
+                    sys.executable,
+                    "-P",
+                    *("-m", "rq.cli", "worker"),
+                    "--path",
+                    folder,
+                    settings.queue,
+                ],
                 env=environment,
                 stdout=output,
                 stderr=output,

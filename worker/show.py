@@ -49,12 +49,18 @@ def shortened(text: str, width: int) -> str:
     if cell_len(text) <= width:
         return text
     # The end of a path says more than its beginning.
-    head, tail = text[: width // 3], text[-(width - width // 3 - 1) :] if width > 1 else ""
-    while head and cell_len(f"{head}…{tail}") > width:
-        head = head[:-1]
-    while tail and cell_len(f"{head}…{tail}") > width:
-        tail = tail[1:]
+    room = max(width - 1, 0)
+    head = _fitting(text, room // 3)
+    tail = _fitting(text[::-1], room - cell_len(head))[::-1]
     return f"{head}…{tail}"
+
+
+def _fitting(text: str, width: int) -> str:
+    """The longest beginning of the text that fits."""
+    part = text[:width]
+    while cell_len(part) > width:
+        part = part[:-1]
+    return part
 
 
 def fleet_view(fleet: Fleet) -> RenderableType:
