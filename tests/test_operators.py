@@ -17,15 +17,17 @@ import pytest
 from bounded import SECONDS, killed_after, until
 from fleet import SAFE, Events, Server, Workers, children
 from prometheus_client import CollectorRegistry, generate_latest
-from redis import Redis
+from redis import ConnectionPool, Redis
 
 from selection import Extractor
 from selection.cores import usable_cores
 from selection.verify import verify_files
+from worker.address import parse_url
 from worker.job_state import JobState, State
 from worker.metrics import QueueCollector
 from worker.records import read_payload
 from worker.serialized import Form, read
+from worker.settings import Settings, SettingsError
 from worker.status import read_workers
 
 # The schema of job.meta
@@ -273,6 +275,113 @@ def test_no_command_runs_a_pickle_that_was_left_on_the_server(
     assert "1 of 1" in message
     pickle.loads(boom).close()
     assert proof.exists()
+
+
+# The server's address
+
+SECRET = "Tr0ub4dor"
+WRONG = [
+    *("localhost:6379", "localhost", "redis:/localhost", "http://localhost", "REDIS://h", " "),
+    *(f"redis://:{SECRET}{char}x@localhost:6379/0" for char in "/#?[] "),
+    *(f"redis://u:{SECRET}{text}@localhost/0" for text in ("//x", "?db=1", "%00", "\n", "\x1b")),
+    *(f"redis://:{SECRET}@localhost:{port}/0" for port in ("port", "0", "-1", "65536", "6379 ")),
+    *(f"redis://:{SECRET}@localhost/{db}" for db in ("zero", "0/1", "-1", "0?db=x")),
+    *(f"redis://:{SECRET}@{host}" for host in ("[::1", "[zz]:6379", "local host", "..", "a" * 300)),
+    f"redis://{SECRET}/rest@localhost",
+    f"redis://localhost/0?unknown={SECRET}",
+    f"redis://localhost/0?socket_timeout={SECRET}",
+    f"redis+sentinel://:{SECRET}@localhost",
+    f"rediss://localhost/0?ssl_cert_reqs={SECRET}",
+    *("unix://", f"unix://:{SECRET}@", f"unix://:{SECRET}@/s?db=x"),
+]
+WRONG_ENVIRONMENTS: list[dict[str, str]] = [
+    *({"RQ_REDIS_URL": value} for value in WRONG),
+    *({"RQ_REDIS_URL": "", "REDIS_URL": value} for value in WRONG[:9]),
+    {"RQ_REDIS_URL": "", "REDIS_PORT": "tcp://10.0.0.1:6379"},
+    {"RQ_REDIS_URL": "", "REDIS_PORT": "65536"},
+    {"RQ_REDIS_URL": "", "REDIS_DB": "zero"},
+    {"RQ_REDIS_URL": "", "REDIS_HOST": "a b"},
+    {"RQ_REDIS_URL": "", "RQ_CONFIG": "no_such_module"},
+]
+
+
+@pytest.mark.parametrize("environment", WRONG_ENVIRONMENTS, ids=map(str, WRONG_ENVIRONMENTS))
+def test_an_address_that_cannot_be_used_is_one_sentence_without_the_password(
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SettingsError) as caught:
+        Settings.from_environment().connect()
+    message = str(caught.value)
+    assert next(name for name, value in environment.items() if value) in message or (
+        "the server's address" in message
+    )
+    assert SECRET[:3] not in message
+    assert message.isprintable()
+    # Nothing of it is in the exceptions that a traceback would show.
+    assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize("command", ["status", "doctor", "health", "pause", "enqueue a.json"])
+def test_a_wrong_address_is_wrong_usage_for_every_command(command: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "worker", *command.split()],
+        env={**os.environ, "RQ_REDIS_URL": f"redis://:{SECRET}#x@localhost:6379/0"},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("selection-worker: error: RQ_REDIS_URL is malformed: ")
+    assert done.stderr.count("\n") == 1
+    assert SECRET[:3] not in done.stderr
+
+
+def test_a_valid_address_is_parsed_as_the_client_library_does() -> None:
+    for url in (
+        "redis://localhost",
+        "redis://u:p%23%2F%3F%5Bx@h:7000/3",
+        "redis://:pass@word:x@[::1]:7000/?db=4",
+        "unix://u:p@/run/s?db=2",
+        "unix:///run/s",
+    ):
+        found, expected = parse_url("X", url), ConnectionPool.from_url(url).connection_kwargs
+        assert found.db == int(expected.get("db", 0))
+        assert found.username == expected.get("username")
+        assert found.password == expected.get("password")
+        if "path" in expected:
+            assert found.socket == expected["path"]
+        else:
+            assert (found.host, found.port) == (expected["host"], expected.get("port", 6379))
+
+
+def test_a_module_in_the_working_directory_works_for_workers_and_commands(
+    folder: Path, workers: Workers, server: Server
+) -> None:
+    (folder / "queueconf.py").write_text(f"REDIS_URL = {server.url!r}\n")
+    # RQ looks there last, so that this is not what its imports find.
+    (folder / "json.py").write_text("raise SystemExit('the wrong json')\n")
+    environment = {**workers.environment, "RQ_CONFIG": "queueconf"}
+    del environment["RQ_REDIS_URL"]
+    programs = Path(sys.executable).parent
+
+    def start(*arguments: str) -> str:
+        done = subprocess.run(
+            [programs / arguments[0], *arguments[1:]],
+            env=environment,
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert "queued" in start("selection-worker", "enqueue", "a.json")
+    (folder / "json.py").unlink()  # a worker's own imports would find it
+    start("rq", "worker", "--burst", "selection")
+    assert json.loads(start("selection-worker", "status", "--json"))["state"] == "finished"
 
 
 # Clocks and cores

@@ -9,6 +9,7 @@ from typing import Any
 
 from redis import Redis
 from redis.exceptions import RedisError, ResponseError
+from redis.sentinel import MasterNotFoundError
 from rq.defaults import RQ_KEY_PREFIX
 from rq.suspension import WORKERS_SUSPENDED
 
@@ -40,6 +41,8 @@ _ADVICE = (
 
 def advice(error: RedisError) -> str:
     """Return what a refusal of the server means, with its own words behind it."""
+    if isinstance(error, MasterNotFoundError):  # its text is the state of each client
+        return "no Sentinel answers, or none knows the primary; check the module of RQ_CONFIG"
     text = str(error)
     known = next((meaning for part, meaning in _ADVICE if part.lower() in text.lower()), None)
     if known:
