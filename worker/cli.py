@@ -67,7 +67,7 @@ class _Group(click.Group):
             log(f"error: {error}")
             return command.USAGE
         except RedisError as error:
-            log(f"error: the server: {advice(error)}")
+            log(f"error: {advice(error)}")
             return UNAVAILABLE
         except LocalError as error:
             log(f"error: {error}")
