@@ -506,8 +506,8 @@ def test_doctor_finds_that_the_workers_are_paused(
     assert is_fault(findings(workers.settings)["pause"], "selection-worker resume")
     for command in ("status", "watch"):
         assert "paused; selection-worker resume ends it" in run(workers, command).stdout
-    until(lambda: states() == ["suspended"], "the worker waits")
     job = results(workers, "enqueue", folder / "a.json")["a.json"]["job"]
+    until(lambda: states() == ["suspended"], "the worker gives the job back and waits")
     assert client.llen("rq:queue:selection") == 1
     assert run(workers, "resume").stdout == "resumed\n"
     assert run(workers, "resume").stdout == "was not paused\n"
