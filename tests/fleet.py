@@ -34,8 +34,8 @@ class Server:
         self.url = f"unix://{self.socket}"
         self._process: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> None:
-        """Start it and wait until it answers."""
+    def start(self, **others: str) -> None:
+        """Start it and wait until it answers; ``others``: more of its options."""
         options = {
             "port": "0",
             "unixsocket": self.socket,
@@ -44,13 +44,17 @@ class Server:
             "appendonly": "yes",
             "appendfsync": "always",
             "maxmemory-policy": "noeviction",
+            **{name.replace("_", "-"): value for name, value in others.items()},
         }
-        arguments = [part for name, value in options.items() for part in (f"--{name}", value)]
+        arguments = [
+            part for name, value in options.items() for part in (f"--{name}", *value.split(" "))
+        ]
         self._process = subprocess.Popen(
             [server_program(), *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         patience = Retry(ConstantBackoff(0.05), 200)
-        Redis(unix_socket_path=self.socket, retry=patience).ping()
+        # Without HELLO, which a test may have taken away.
+        Redis(unix_socket_path=self.socket, retry=patience, protocol=2).ping()
 
     def client(self) -> Redis:
         """A new connection, which waits as long as a command blocks."""
@@ -69,12 +73,12 @@ class Server:
 
 
 @contextmanager
-def running_server() -> Iterator[Server]:
-    """One that is gone afterwards."""
+def running_server(**others: str) -> Iterator[Server]:
+    """One that is gone afterwards; ``others``: more of its options."""
     folder = tempfile.mkdtemp(prefix="t-", dir="/tmp")  # a socket's path must be short
     started = Server(folder)
     try:
-        started.start()
+        started.start(**others)
         yield started
     finally:
         started.kill()

@@ -5,27 +5,36 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 import time
 import zlib
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import batches
 import pytest
 from bounded import SECONDS, killed_after, until
-from fleet import SAFE, Events, Server, Workers, children
+from fleet import SAFE, Events, Server, Workers, children, kill, running_server
 from prometheus_client import CollectorRegistry, generate_latest
-from redis import Redis
+from redis import ConnectionPool, Redis
 
 from selection import Extractor
 from selection.parallel.cores import usable_cores
 from selection.verify import verify_files
+from worker.address import parse_url
+from worker.doctor import examine
+from worker.finding import Finding
 from worker.job_state import JobState, State
 from worker.metrics import QueueCollector
 from worker.records import read_payload
 from worker.serialized import Form, read
+from worker.server_checks import reach
+from worker.settings import Settings, SettingsError
 from worker.status import read_workers
 
 # The schema of job.meta
@@ -273,6 +282,297 @@ def test_no_command_runs_a_pickle_that_was_left_on_the_server(
     assert "1 of 1" in message
     pickle.loads(boom).close()
     assert proof.exists()
+
+
+# The server's address
+
+SECRET = "Tr0ub4dor"
+WRONG = [
+    *("localhost:6379", "localhost", "redis:/localhost", "http://localhost", "REDIS://h", " "),
+    *(f"redis://:{SECRET}{char}x@localhost:6379/0" for char in "/#?[] "),
+    *(f"redis://u:{SECRET}{text}@localhost/0" for text in ("//x", "?db=1", "%00", "\n", "\x1b")),
+    *(f"redis://:{SECRET}@localhost:{port}/0" for port in ("port", "0", "-1", "65536", "6379 ")),
+    *(f"redis://:{SECRET}@localhost/{db}" for db in ("zero", "0/1", "-1", "0?db=x")),
+    *(f"redis://:{SECRET}@{host}" for host in ("[::1", "[zz]:6379", "local host", "..", "a" * 300)),
+    f"redis://{SECRET}/rest@localhost",
+    f"redis://localhost/0?unknown={SECRET}",
+    f"redis://localhost/0?socket_timeout={SECRET}",
+    f"redis+sentinel://:{SECRET}@localhost",
+    f"rediss://localhost/0?ssl_cert_reqs={SECRET}",
+    *("unix://", f"unix://:{SECRET}@", f"unix://:{SECRET}@/s?db=x"),
+]
+WRONG_ENVIRONMENTS: list[dict[str, str]] = [
+    *({"RQ_REDIS_URL": value} for value in WRONG),
+    *({"RQ_REDIS_URL": "", "REDIS_URL": value} for value in WRONG[:9]),
+    {"RQ_REDIS_URL": "", "REDIS_PORT": "tcp://10.0.0.1:6379"},
+    {"RQ_REDIS_URL": "", "REDIS_PORT": "65536"},
+    {"RQ_REDIS_URL": "", "REDIS_DB": "zero"},
+    {"RQ_REDIS_URL": "", "REDIS_HOST": "a b"},
+    {"RQ_REDIS_URL": "", "RQ_CONFIG": "no_such_module"},
+]
+
+
+@pytest.mark.parametrize("environment", WRONG_ENVIRONMENTS, ids=map(str, WRONG_ENVIRONMENTS))
+def test_an_address_that_cannot_be_used_is_one_sentence_without_the_password(
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SettingsError) as caught:
+        Settings.from_environment().connect()
+    message = str(caught.value)
+    assert next(name for name, value in environment.items() if value) in message or (
+        "the server's address" in message
+    )
+    assert SECRET[:3] not in message
+    assert message.isprintable()
+    # Nothing of it is in the exceptions that a traceback would show.
+    assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize("command", ["status", "doctor", "health", "pause", "enqueue a.json"])
+def test_a_wrong_address_is_wrong_usage_for_every_command(command: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "worker", *command.split()],
+        env={**os.environ, "RQ_REDIS_URL": f"redis://:{SECRET}#x@localhost:6379/0"},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("selection-worker: error: RQ_REDIS_URL is malformed: ")
+    assert done.stderr.count("\n") == 1
+    assert SECRET[:3] not in done.stderr
+
+
+def test_a_valid_address_is_parsed_as_the_client_library_does() -> None:
+    for url in (
+        "redis://localhost",
+        "redis://u:p%23%2F%3F%5Bx@h:7000/3",
+        "redis://:pass@word:x@[::1]:7000/?db=4",
+        "unix://u:p@/run/s?db=2",
+        "unix:///run/s",
+    ):
+        found, expected = parse_url("X", url), ConnectionPool.from_url(url).connection_kwargs
+        assert found.db == int(expected.get("db", 0))
+        assert found.username == expected.get("username")
+        assert found.password == expected.get("password")
+        if "path" in expected:
+            assert found.socket == expected["path"]
+        else:
+            assert (found.host, found.port) == (expected["host"], expected.get("port", 6379))
+
+
+def test_a_module_in_the_working_directory_works_for_workers_and_commands(
+    folder: Path, workers: Workers, server: Server
+) -> None:
+    (folder / "queueconf.py").write_text(f"REDIS_URL = {server.url!r}\n")
+    # RQ looks there last, so that this is not what its imports find.
+    (folder / "json.py").write_text("raise SystemExit('the wrong json')\n")
+    environment = {**workers.environment, "RQ_CONFIG": "queueconf"}
+    del environment["RQ_REDIS_URL"]
+    programs = Path(sys.executable).parent
+
+    def start(*arguments: str) -> str:
+        done = subprocess.run(
+            [programs / arguments[0], *arguments[1:]],
+            env=environment,
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert "queued" in start("selection-worker", "enqueue", "a.json")
+    (folder / "json.py").unlink()  # a worker's own imports would find it
+    start("rq", "worker", "--burst", "selection")
+    assert json.loads(start("selection-worker", "status", "--json"))["state"] == "finished"
+
+
+# What doctor finds
+
+
+def findings(settings: Settings) -> dict[str, Finding]:
+    """What doctor finds, by subject."""
+    return {finding.subject: finding for finding in examine(settings)}
+
+
+def is_fault(finding: Finding, *words: str) -> bool:
+    """Whether it is one, and says all this."""
+    return finding.verdict == "fault" and all(word in finding.message for word in words)
+
+
+def test_doctor_finds_a_server_that_takes_no_jobs(server: Server, workers: Workers) -> None:
+    client, settings = server.client(), workers.settings
+    assert findings(settings)["writing"].verdict == "ok"
+    client.config_set("maxmemory", "1")
+    assert is_fault(findings(settings)["writing"], "memory is full", "maxmemory")
+    client.config_set("maxmemory", "0")
+    client.config_set("min-replicas-to-write", "1")
+    assert is_fault(findings(settings)["writing"], "too few replicas")
+    client.config_set("min-replicas-to-write", "0")
+    client.replicaof("127.0.0.1", "1")
+    assert is_fault(findings(settings)["writing"], "read-only replica", "primary")
+    client.replicaof("no", "one")
+    reads = ["+@read", "+@connection", "+info", "+time", "+@transaction"]
+    may: dict[str, Any] = {"enabled": True, "passwords": ["+p"], "channels": ["*"]}
+    client.acl_setuser("reader", commands=reads, keys=["*"], **may)
+    as_reader = replace(settings, redis_url=server.url.replace("//", "//reader:p@"))
+    assert is_fault(findings(as_reader)["writing"], "ACL")
+    # It must not be able to write events, either.
+    client.acl_setuser("half", commands=["+@all"], keys=["rq:*"], **may)
+    half = replace(settings, redis_url=server.url.replace("//", "//half:p@"))
+    assert is_fault(findings(half)["writing"], "ACL", "selection:events")
+    wrong = replace(settings, redis_url=server.url.replace("//", "//reader:wrong@"))
+    assert list(findings(wrong)) == ["redis"]
+    assert is_fault(findings(wrong)["redis"], "password")
+    assert findings(settings)["writing"].verdict == "ok"
+    assert client.dbsize() == 0  # nothing of the trials is left
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"cluster_enabled": "yes", "appendonly": "no"}, ("cluster mode",)),
+        ({"rename_command": "HELLO "}, ("too old", "6.2")),
+    ],
+)
+def test_doctor_finds_a_server_that_does_not_fit(
+    options: dict[str, str], words: Sequence[str]
+) -> None:
+    with running_server(**options) as unfit:
+        settings = Settings.from_environment({"RQ_REDIS_URL": unfit.url})
+        found = findings(settings)
+    # The other checks would only repeat it.
+    assert list(found) == ["redis"]
+    assert is_fault(found["redis"], *words)
+
+
+def test_doctor_finds_a_version_of_the_server_that_is_too_old(server: Server) -> None:
+    class Old(Redis):
+        def info(self, *_: Any, **__: Any) -> Any:
+            return {"redis_version": "6.0.16"}
+
+    [finding] = reach(Old(unix_socket_path=server.socket))
+    assert is_fault(finding, "6.0.16", "6.2 is the oldest")
+
+
+def test_doctor_finds_workers_that_differ_from_the_producer(
+    tmp_path: Path, workers: Workers, server: Server
+) -> None:
+    client = server.client()
+    here, there = tmp_path / "here", tmp_path / "there"
+    for folder in (here, there):
+        folder.mkdir()
+    settings = replace(workers.settings, roots=(str(here),))
+    process = workers.start(SELECTION_ROOTS=str(there))
+    until(lambda: read_workers(client, settings), "the worker registers")
+    found = findings(settings)
+    assert found["roots"].verdict == "warning"
+    assert f"{there} at a worker and {here} here" in found["roots"].message
+    assert "serializer" not in found
+    assert "roots" not in findings(replace(settings, roots=(str(there),)))
+    plain = replace(settings, worker_class=None)
+    assert is_fault(findings(plain)["serializer"], "1 workers refuse", f"RQ_WORKER_CLASS={SAFE}")
+    kill(process.pid)
+
+    workers.start(RQ_WORKER_CLASS="")
+    until(lambda: client.scard("rq:workers:selection") == 2, "the second worker registers")
+    assert is_fault(findings(settings)["serializer"], "stock RQ workers", f"RQ_WORKER_CLASS={SAFE}")
+
+
+def test_doctor_finds_workers_with_an_rq_that_is_too_old(workers: Workers, server: Server) -> None:
+    client = server.client()
+    now = datetime.now(UTC).isoformat()
+    fields: dict[Any, Any] = {"version": "2.6.1", "last_heartbeat": now, "state": "idle"}
+    client.hset("rq:worker:old", mapping=fields)
+    client.sadd("rq:workers:selection", "rq:worker:old")
+    assert is_fault(findings(workers.settings)["versions"], "RQ 2.6.1", "install RQ 3")
+
+
+def test_doctor_finds_that_the_workers_are_paused(
+    folder: Path, workers: Workers, events: Events
+) -> None:
+    client = Redis.from_url(workers.environment["RQ_REDIS_URL"])
+
+    def states() -> list[str]:
+        return [member.state for member in read_workers(client, workers.settings)]
+
+    workers.start()
+    until(lambda: states() == ["idle"], "the worker is idle")
+    assert "resume" in run(workers, "pause").stdout
+    assert is_fault(findings(workers.settings)["pause"], "selection-worker resume")
+    for command in ("status", "watch"):
+        assert "paused; selection-worker resume ends it" in run(workers, command).stdout
+    job = results(workers, "enqueue", folder / "a.json")["a.json"]["job"]
+    until(lambda: states() == ["suspended"], "the worker gives the job back and waits")
+    assert client.llen("rq:queue:selection") == 1
+    assert run(workers, "resume").stdout == "resumed\n"
+    assert run(workers, "resume").stdout == "was not paused\n"
+    assert "pause" not in findings(workers.settings)
+    events.wait_for(job, "finished")
+
+
+def test_doctor_finds_jobs_that_all_fail(tmp_path: Path, workers: Workers, events: Events) -> None:
+    for number in range(3):
+        (tmp_path / f"{number}.json").write_text("[]")
+    client = Redis.from_url(workers.environment["RQ_REDIS_URL"])
+    workers.start()
+    results(workers, "enqueue", tmp_path)
+    until(lambda: client.zcard("rq:failed:selection") == 3, "all have failed")
+    outcome = findings(workers.settings)["outcomes"]
+    assert is_fault(outcome, "the last 3 jobs all failed", "3 of them with RootNotObjectError")
+    batches.write(tmp_path / "good.json", [])
+    job = results(workers, "enqueue", tmp_path / "good.json")["good.json"]["job"]
+    until(lambda: client.zscore("rq:finished:selection", job) is not None, "the good one ends")
+    found = findings(workers.settings)["outcomes"]
+    assert (found.verdict, found.message) == ("ok", "3 of the last 4 jobs failed")
+
+
+def test_doctor_finds_a_disk_without_room_for_an_output(tmp_path: Path, workers: Workers) -> None:
+    size = 1 << 43
+    assert shutil.disk_usage(tmp_path).free < size
+    batches.write(tmp_path / "a.json", [])
+    assert results(workers, "enqueue", tmp_path / "a.json")
+    assert findings(workers.settings)["outputs"].verdict == "ok"
+    with (tmp_path / "long.json").open("wb") as file:
+        file.truncate(size)  # it takes no room itself
+    assert results(workers, "enqueue", tmp_path / "long.json")
+    assert is_fault(
+        findings(workers.settings)["outputs"], f"{tmp_path} has no room for", f"{size:,} bytes"
+    )
+
+
+def test_doctor_finds_a_folder_of_outputs_that_cannot_be_written(
+    tmp_path: Path, workers: Workers
+) -> None:
+    batches.write(tmp_path / "a.json", [])
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o555)
+    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
+        folder.chmod(0o755)
+    assert results(workers, "enqueue", tmp_path / "a.json", "--output-dir", closed)
+    script = """
+import os
+from worker import Settings
+from worker.queue_checks import jobs
+settings = Settings.from_environment()
+connection = settings.connect()
+connection.ping()
+if os.getuid() == 0:
+    os.setuid(65534)  # root can write everywhere
+print([f.message for f in jobs(connection, settings) if f.subject == "outputs"])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=workers.environment,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+    assert done.stdout == f"{[f'{closed} cannot be written from here']}\n"
 
 
 # Clocks and cores

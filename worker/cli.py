@@ -36,6 +36,7 @@ from worker.job_state import State
 from worker.local import LocalError, local_queue
 from worker.producer import RequeueError, requeue
 from worker.producer import enqueue as enqueue_batch
+from worker.server_checks import advice
 from worker.settings import Settings, SettingsError
 from worker.status import Batch, newest_batches, read_backlog, read_batches, read_fleet
 from worker.watch import watch_fleet
@@ -64,8 +65,12 @@ class _Group(click.Group):
         try:
             return super().invoke(ctx)
         except SettingsError as error:
-            raise click.UsageError(str(error)) from None
-        except (RedisError, LocalError) as error:
+            log(f"error: {error}")
+            return command.USAGE
+        except RedisError as error:
+            log(f"error: {advice(error)}")
+            return UNAVAILABLE
+        except LocalError as error:
             log(f"error: {error}")
             return UNAVAILABLE
 

@@ -15,9 +15,11 @@ def examine(settings: Settings) -> Iterator[Finding]:
     """Look at server, workers, queue and files; without a usable server, at that alone."""
     connection = settings.connect()
     try:
-        yield from server_checks.reach(connection)
+        found = list(server_checks.reach(connection))
     except RedisError as error:
-        yield Finding("redis", "fault", server_checks.advice(error))
+        found = [Finding("redis", "fault", server_checks.advice(error))]
+    yield from found
+    if any(finding.verdict == "fault" for finding in found):
         return
     checks: dict[str, Callable[[], Iterator[Finding]]] = {
         "redis settings": lambda: server_checks.durability(connection),

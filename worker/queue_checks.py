@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 
 from redis import Redis
 from rq.scheduler import RQScheduler
 
 from worker.finding import Finding
-from worker.job_state import State
+from worker.job_state import State, as_path
 from worker.members import Member
 from worker.records import Record
 from worker.serialized import Form
@@ -87,17 +86,18 @@ def scheduler(connection: Redis, settings: Settings) -> Iterator[Finding]:
         yield Finding("scheduler", "ok", "alive")
         return
     waiting = read_backlog(connection, settings).counts[State.SCHEDULED]
-    yield Finding(
-        "scheduler",
-        "fault" if waiting else "warning",
-        f"none, so retries have no delay and {waiting} delayed jobs wait; "
-        f"start a worker with: rq worker --with-scheduler {settings.queue}",
-    )
+    what = f"none, and {waiting:,} delayed jobs wait" if waiting else "none"
+    command = f"rq worker --with-scheduler {settings.queue}"
+    message = f"{what}; retries have no delay; start a worker with: {command}"
+    yield Finding("scheduler", "fault" if waiting else "warning", message)
 
 
 def queue(connection: Redis, settings: Settings) -> Iterator[Finding]:
-    """How long jobs wait."""
+    """How long jobs wait, and whether any worker takes them."""
     backlog = read_backlog(connection, settings)
+    if backlog.is_suspended:
+        message = "the workers are paused and take no job; run: selection-worker resume"
+        yield Finding("pause", "fault", message)
     depth, age = backlog.counts[State.QUEUED], backlog.oldest_seconds
     message = f"{depth} waiting, the first for {age:.0f} s"
     yield Finding("queue", "warning" if age > _LONG_WAIT else "ok", message)
@@ -184,33 +184,39 @@ def _paths(upcoming: Sequence[Record]) -> Iterator[Finding]:
     yield Finding("paths", "ok", f"{len(paths)} of the next jobs' files are readable from here")
 
 
-def _outputs(upcoming: Sequence[Record], ended: Iterable[Batch]) -> Iterator[Finding]:
+def _outputs(upcoming: Iterable[Record], ended: Iterable[Batch]) -> Iterator[Finding]:
     """Whether the folders of the outputs can be written, and have room."""
     sizes: dict[str, int] = {}
     for record in upcoming:
         _note(sizes, record.payload.output or record.payload.path, record.meta.bytes_total)
     for batch in ended:
-        _note(sizes, batch.output or batch.path, batch.bytes_total)
-    for folder, size in sizes.items():
-        if not _is_writable(folder):
-            yield Finding("outputs", "fault", f"{folder} cannot be written from here")
-            continue
-        found = os.statvfs(folder)
-        # An output is its input and some bytes an article.
-        if found.f_bavail * found.f_frsize < size + size // 10 or (
-            found.f_files and not found.f_favail
-        ):
-            yield Finding("outputs", "fault", f"{folder}: the disk has no room for an output")
-    if sizes and all(map(_is_writable, sizes)):
+        # Those that were removed meanwhile are not missed.
+        if os.path.isdir(os.path.dirname(batch.output or batch.path or "")):
+            _note(sizes, batch.output or batch.path, batch.bytes_total)
+    troubles = {folder: _trouble(folder, size) for folder, size in sizes.items()}
+    for folder, trouble in troubles.items():
+        if trouble:
+            yield Finding("outputs", "fault", f"{folder} {trouble}")
+    if sizes and not any(troubles.values()):
         yield Finding("outputs", "ok", f"{len(sizes)} folders can be written from here")
 
 
 def _note(sizes: dict[str, int], path: str | None, size: int | None) -> None:
-    """Note the largest output of a folder that exists here."""
-    folder = os.path.dirname(path or "")
-    with suppress(ValueError):  # a NUL, or a character that no file name has
-        if folder and os.path.isdir(folder):
-            sizes[folder] = max(sizes.get(folder, 0), size or 1)
+    """Note the largest output of a folder."""
+    if folder := os.path.dirname(as_path(path) or ""):
+        sizes[folder] = max(sizes.get(folder, 0), size or 1)
+
+
+def _trouble(folder: str, size: int) -> str:
+    """Why an output of a size cannot be written into a folder, or ""."""
+    if not _is_writable(folder):
+        return "cannot be written from here"
+    found = os.statvfs(folder)
+    # An output is its input and some bytes an article.
+    has_room = found.f_bavail * found.f_frsize >= size + size // 10
+    if not has_room or (found.f_files and not found.f_favail):
+        return f"has no room for an output of {size:,} bytes"
+    return ""
 
 
 def _is_readable(path: str) -> bool:

@@ -94,10 +94,13 @@ def put_back_moved(queue: Queue) -> list[bytes]:
     if not moved:
         return []
     time.sleep(_SECONDS_TO_START)
-    stuck = [job_id for job_id in _moved(queue) if job_id in moved]
-    put_back = queue.connection.register_script(_PUT_BACK)
-    keys = [queue.intermediate_queue_key, queue.key]
-    return [job_id for job_id in stuck if put_back(keys=keys, args=[job_id])]
+    return [job_id for job_id in _moved(queue) if job_id in moved and move_back(queue, job_id)]
+
+
+def move_back(queue: Queue, job_id: str | bytes) -> bool:
+    """Put back a job that a worker has moved, as the next one; whether it was still there."""
+    script = queue.connection.register_script(_PUT_BACK)
+    return bool(script(keys=[queue.intermediate_queue_key, queue.key], args=[job_id]))
 
 
 def _moved(queue: Queue) -> list[bytes]:

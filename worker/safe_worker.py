@@ -26,6 +26,7 @@ from rq.executions import Execution
 from rq.job import Job
 from rq.job_lifecycle import call_exception_handlers
 from rq.serializers import JSONSerializer
+from rq.suspension import is_suspended
 from rq.worker import WorkerStatus
 
 from selection import SelectionError
@@ -50,7 +51,7 @@ _SECONDS_TO_HAND_BACK, _SECONDS_TO_END = 10, 2
 
 
 class SelectionWorker(Worker):
-    """RQ's worker with eight differences.
+    """RQ's worker with nine differences.
 
     - Jobs are JSON. With RQ's pickle, each client that can write to Redis can run code
       in the worker.
@@ -63,6 +64,7 @@ class SelectionWorker(Worker):
     - On SIGTERM it gives its batch ``SELECTION_GRACE`` seconds and then hands it back; it
       never waits longer for a server that is away.
     - No job ends it: one that cannot be read fails with the reason.
+    - A pause holds for idle workers, too.
     - It waits as long as an outage lasts, and registers again with a server that has
       forgotten it.
     """
@@ -140,6 +142,23 @@ class SelectionWorker(Worker):
         RQ waits seven minutes, and an idle worker looks for nothing meanwhile.
         """
         return self._settings.heartbeat
+
+    def dequeue_job_and_maintain_ttl(
+        self, timeout: int | None, max_idle_time: int | None = None
+    ) -> tuple[Job, Queue] | None:
+        """Wait for a job; one that comes during a pause goes back.
+
+        RQ looks for a pause between two jobs only, so that each idle worker runs one more.
+        """
+        while True:
+            found = super().dequeue_job_and_maintain_ttl(timeout, max_idle_time)
+            if found is None or not is_suspended(self.connection):
+                return found
+            job, queue = found
+            recovery.move_back(queue, job.id)
+            self.check_for_suspension(burst=timeout is None)
+            if self._stop_requested:
+                return None
 
     # Maintenance
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from redis import Redis
 from redis.exceptions import RedisError, ResponseError
+from redis.sentinel import MasterNotFoundError
 from rq.defaults import RQ_KEY_PREFIX
-from rq.suspension import WORKERS_SUSPENDED
 
 from worker.events import STREAM
 from worker.finding import Finding
@@ -19,34 +19,44 @@ from worker.finding import Finding
 OLDEST = (6, 2)
 
 _OLD = "Redis 6.2 is the oldest version that works, and any Valkey does"
-_CLUSTER = "it is a cluster, which RQ does not support; use a server without cluster mode"
+_CLUSTER = "the server is a cluster, which RQ does not support; use one without cluster mode"
+_FULL = "the server's memory is full; delete old jobs or raise maxmemory"
+_REPLICA = "the server is a read-only replica; RQ_REDIS_URL must name the primary"
+_FORBIDDEN = "the server's ACL forbids what producers and workers do"
 
-# What the server's refusals begin with or contain, and what to do about them.
+# What the server's refusals contain, and what to do about them.
 _ADVICE = (
     ("unknown command", f"the server is too old: {_OLD}"),
-    ("OOM ", "the server's memory is full; delete old jobs or raise maxmemory"),
-    ("READONLY ", "it is a read-only replica; RQ_REDIS_URL must name the primary"),
-    ("read only replica", "it is a read-only replica; RQ_REDIS_URL must name the primary"),
-    ("used memory", "the server's memory is full; delete old jobs or raise maxmemory"),
+    ("OOM ", _FULL),
+    ("used memory", _FULL),
+    ("READONLY ", _REPLICA),
+    ("read only replica", _REPLICA),
     ("MISCONF", "the server cannot save to its disk; look at its log"),
+    ("NOREPLICAS", "the server has too few replicas to take writes"),
+    ("loading the dataset", "the server is loading its data; try again in a moment"),
     ("MOVED ", _CLUSTER),
     ("CROSSSLOT", _CLUSTER),
     ("same slot", _CLUSTER),
+    ("hash slot", _CLUSTER),
     ("CLUSTERDOWN", _CLUSTER),
-    ("permission", "its ACL forbids what producers and workers do"),
-    ("NOPERM", "its ACL forbids what producers and workers do"),
+    ("permission", _FORBIDDEN),
+    ("NOPERM", _FORBIDDEN),
+    ("username-password", "the server refuses the password or the user name"),
+    ("authentication required", "the server needs a password"),
 )
 
 
 def advice(error: RedisError) -> str:
     """Return what a refusal of the server means, with its own words behind it."""
-    text = str(error)
+    if isinstance(error, MasterNotFoundError):  # its text is the state of each client
+        return "no Sentinel answers, or none knows the primary; check the module of RQ_CONFIG"
+    text = str(error).rstrip(".")
     known = next((meaning for part, meaning in _ADVICE if part.lower() in text.lower()), None)
     if known:
         return f"{known} ({text})"
     if isinstance(error, ResponseError):
-        return text
-    return f"cannot be reached: {text}; check RQ_REDIS_URL"
+        return f"the server refuses: {text}"
+    return f"the server cannot be reached: {text}; check RQ_REDIS_URL"
 
 
 def reach(connection: Redis) -> Iterator[Finding]:
@@ -102,6 +112,3 @@ def writing(connection: Redis) -> Iterator[Finding]:
         pipeline.xtrim(STREAM, minid="0-0")
         pipeline.execute()
     yield Finding("writing", "ok", "a job can be enqueued")
-    if connection.exists(WORKERS_SUSPENDED):
-        message = "the workers are paused and take no job; run: selection-worker resume"
-        yield Finding("pause", "fault", message)

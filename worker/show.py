@@ -69,9 +69,9 @@ def fleet_view(fleet: Fleet) -> RenderableType:
     workers = Text(f"workers {len(fleet.workers)} ({busy} busy)", style="bold")
     ended = {"retrying": fleet.retrying, "failed": fleet.failed, "finished": fleet.finished}
     tables = [_ended(batches, name) for name, batches in ended.items() if batches]
-    return Group(
-        backlog_lines(fleet.backlog), workers, _running(fleet.running, fleet.backlog.now), *tables
-    )
+    if fleet.running:
+        tables.insert(0, _running(fleet.running, fleet.backlog.now))
+    return Group(backlog_lines(fleet.backlog), workers, *tables)
 
 
 def backlog_lines(backlog: Backlog) -> Text:
