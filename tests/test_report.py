@@ -539,10 +539,10 @@ def test_report_that_fails_leaves_all_as_it_was(
     assert {path: path.read_bytes() for path in batch.parent.iterdir()} == before
 
 
-def test_the_readmes_example_reads_the_facts(tmp_path: Path) -> None:
-    readme = (ROOT / "README.md").read_text()
+def test_the_documented_example_reads_the_facts(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "report.md").read_text()
     (example,) = [
-        code for code in re.findall(r"```python\n(.*?)```", readme, re.DOTALL) if "polars" in code
+        code for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "polars" in code
     ]
     sample = json.loads((ROOT / "examples" / "river_plate_extracted.json").read_text())
     # A hundred articles without a title, an agreement or a pool come first.

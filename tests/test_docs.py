@@ -1,0 +1,207 @@
+"""The documents: links and files exist, tables match the code, and words are the agreed ones."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import click
+import pytest
+
+from selection import Decision, Rule, State, Summary, errors
+from selection.cli.commands import selection
+from worker.cli import selection_worker
+from worker.events import Event
+from worker.job_state import JobState
+from worker.job_state import State as JobStates
+from worker.settings import Settings
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+LONG = sorted((ROOT / "docs").glob("*.md"))
+NAMES = [path.relative_to(ROOT).as_posix() for path in PAGES]
+
+# Words that are used for another term, or not at all.
+FORBIDDEN = re.compile(
+    r"\b(tells?|told|may pass|may help|whoever|somebody|nobody|stands?|so many|to be had"
+    r"|is no(?! longer)|hand(?:s|ed)? back|shelf|crew|helper|victim|soak|alike)\b",
+    re.IGNORECASE,
+)
+# Code, and log lines that are quoted.
+QUOTED = re.compile(r'```.*?```|`[^`]*`|"[^"]*"', re.DOTALL)
+
+
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def section(name: str, heading: str) -> str:
+    """What is below a heading, up to the next one."""
+    return re.split(r"^#+ .*$", text_of(name).split(f"\n## {heading}\n")[1], flags=re.MULTILINE)[0]
+
+
+def first_cells(text: str) -> Iterator[list[str]]:
+    """The code spans in the first cell of each row of the tables in a text."""
+    for line in text.splitlines():
+        if line.startswith("|") and (found := re.findall(r"`([^`]+)`", line.split("|")[1])):
+            yield found
+
+
+def names_in(text: str) -> set[str]:
+    return {name for cell in first_cells(text) for name in cell}
+
+
+def slug(heading: str) -> str:
+    """The anchor that is made of a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def anchors(path: Path) -> set[str]:
+    return {slug(line.lstrip("# ")) for line in path.read_text().splitlines() if line[:1] == "#"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_link_leads_to_a_file_and_a_heading(name: str) -> None:
+    path = ROOT / name
+    for link in re.findall(r"\]\(([^)\s]+)\)", QUOTED.sub("", path.read_text())):
+        if link.startswith("https://"):
+            continue
+        target, _, anchor = link.partition("#")
+        found = (path.parent / target).resolve() if target else path
+        assert found.exists(), link
+        assert not anchor or anchor in anchors(found), link
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_file_that_is_named_exists(name: str) -> None:
+    pattern = r"`((?:selection|worker|tests|examples|benchmarks|faults|docs)/[\w./]*)`"
+    named = re.findall(pattern, text_of(name))
+    made = {"examples/river_plate_extracted_report.html"}
+    made.add("examples/river_plate_extracted_selected.json")
+    assert [path for path in named if path not in made and not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("path", LONG, ids=lambda path: path.name)
+def test_a_long_page_lists_its_sections(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    listed = re.findall(r"^- \[.*\]\(#(.+)\)$", text, re.MULTILINE)
+    assert listed == [slug(heading) for heading in headings]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_words_are_the_agreed_ones(name: str) -> None:
+    assert FORBIDDEN.findall(QUOTED.sub("", text_of(name))) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_requirements_are_named_in_one_table_only(name: str) -> None:
+    text = text_of(name)
+    if name == "docs/algorithm.md":
+        text = text.split("\n## Requirements\n")[0]
+    assert re.findall(r"\bPRD\b|\bFR-\d|\bCT-\d", text) == []
+
+
+def test_the_readme_is_short() -> None:
+    assert len(text_of("README.md").splitlines()) <= 150
+
+
+def test_every_rule_is_named_by_the_rule_that_it_implements() -> None:
+    rules = set(re.findall(r"\(`(\w+)`\)", text_of("docs/algorithm.md")))
+    assert rules == {rule.value for rule in Rule}
+
+
+def test_every_state_of_a_candidate_is_defined() -> None:
+    rule = text_of("docs/algorithm.md").split("**1.3**")[1].split("**1.4**")[0]
+    assert {state.value for state in State} <= set(re.findall(r"\*(\w+)\*", rule))
+
+
+def test_the_table_of_requirements_has_every_rule() -> None:
+    text = text_of("docs/algorithm.md")
+    defined = re.findall(r"^- \*\*(\d\.\d)\*\*", text, re.MULTILINE)
+    listed: set[str] = set()
+    for line in text.split("\n## Requirements\n")[1].split("\n\n")[1].splitlines():
+        cell = line.split("|")[1] if line.startswith("| ") else ""
+        listed |= set(re.findall(r"\d\.\d", cell))
+        for first, last in re.findall(r"(\d\.\d) to (\d\.\d)", cell):
+            listed |= {rule for rule in defined if first <= rule <= last}
+    assert listed == set(defined)
+
+
+def test_the_table_of_settings_is_complete_and_has_the_defaults() -> None:
+    table = section("docs/queue.md", "Settings")
+    rows = re.findall(r"^\| `(\w+)` \| (?:`(.*?)`)? ?\|", table, re.MULTILINE)
+    variables = {"RQ_REDIS_URL", "RQ_CONFIG", "RQ_WORKER_CLASS", "SELECTION_BACKEND"}
+    documented = re.findall(r"``(SELECTION_\w+)``", Settings.__doc__ or "")
+    assert {name for name, _ in rows} == variables | set(documented)
+    url = {"RQ_REDIS_URL": "redis://localhost:6379"}
+    assert Settings.from_variables(dict(rows)) == Settings.from_variables(url)
+
+
+def test_the_tables_of_events_are_complete() -> None:
+    found = names_in(section("docs/queue.md", "Events"))
+    kinds = {event.value for event in Event}
+    entry = {"event", "job", "path", "output", "at", "worker", "summary", "error", "delay"}
+    assert found == kinds | entry
+
+
+def test_the_tables_of_meta_and_states_are_complete() -> None:
+    found = names_in(section("docs/queue.md", "Job status: `meta`"))
+    assert found == {field.name for field in fields(JobState)} | {s.value for s in JobStates}
+
+
+@pytest.mark.parametrize(("heading", "type_"), [("Summary", Summary), ("Decision", Decision)])
+def test_the_tables_of_results_are_complete(heading: str, type_: type) -> None:
+    names = {field.name for field in fields(type_)}
+    assert names_in(section("docs/python.md", heading)) == names
+
+
+def families() -> list[type[errors.SelectionError]]:
+    return errors.SelectionError.__subclasses__()
+
+
+def test_the_exit_codes_of_all_errors_are_documented() -> None:
+    codes = set(map(int, re.findall(r"^\| (\d+) \|", text_of("docs/cli.md"), re.MULTILINE)))
+    assert {family.exit_code for family in families()} <= codes
+
+
+def test_the_table_of_errors_is_complete() -> None:
+    table = section("docs/python.md", "Errors")
+    shown = {cells[0] for cells in first_cells(table)}
+    assert shown == {family.__name__ for family in families()}
+    for family in families():
+        assert f"| `{family.__name__}` | {family.exit_code} |" in table
+
+
+def commands() -> Iterator[str]:
+    """The calls of the two commands in the shell examples of the documents."""
+    call = re.compile(r"(?:^|exec worker )(selection(?:-worker)? [^>#\n]+)", re.MULTILINE)
+    for path in PAGES:
+        for block in re.findall(r"```sh\n(.*?)```", path.read_text(), re.DOTALL):
+            yield from map(str.strip, call.findall(block))
+
+
+@pytest.mark.parametrize("line", sorted(set(commands())))
+def test_every_documented_command_has_its_options(line: str) -> None:
+    program, name, *arguments = shlex.split(line)
+    group: click.Group = {"selection": selection, "selection-worker": selection_worker}[program]
+    with group.commands[name].make_context(name, arguments) as context:
+        assert context.command.name == name
+
+
+def test_the_readmes_python_runs(tmp_path: Path) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", text_of("README.md"), re.DOTALL)
+    (tmp_path / "examples").mkdir()
+    shutil.copy(ROOT / "examples" / "river_plate_extracted.json", tmp_path / "examples")
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("newspaper4k single\n")
+    assert (tmp_path / "picked.json").exists()
