@@ -23,7 +23,7 @@ from worker.job_state import State as JobStates
 from worker.settings import Settings
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "benchmarks" / "README.md"])
 LONG = sorted((ROOT / "docs").glob("*.md"))
 NAMES = [path.relative_to(ROOT).as_posix() for path in PAGES]
 
