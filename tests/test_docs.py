@@ -14,6 +14,8 @@ from pathlib import Path
 import click
 import pytest
 
+from benchmarks.__main__ import PARTS
+from faults.__main__ import KINDS
 from selection import Decision, Rule, State, Summary, errors
 from selection.cli.commands import selection
 from worker.cli import selection_worker
@@ -177,6 +179,12 @@ def test_the_table_of_errors_is_complete() -> None:
     assert shown == {family.__name__ for family in families()}
     for family in families():
         assert f"| `{family.__name__}` | {family.exit_code} |" in table
+
+
+def test_the_tables_of_faults_and_benchmarks_are_complete() -> None:
+    assert names_in(section("docs/robustness.md", "The fault suite")) == set(KINDS)
+    parts = text_of("benchmarks/README.md").split("| part |")[1]
+    assert {cells[0] for cells in first_cells(parts)} == set(PARTS)
 
 
 def commands() -> Iterator[str]:
