@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from contextlib import suppress
 from pathlib import Path
 
 from faults.containers.fleet import USER, Fleet, get
@@ -42,7 +43,11 @@ def _wrong_output(fleet: Fleet, name: str) -> str:
 
 
 def _is_being_written(fleet: Fleet) -> bool:
-    return any(path.stat().st_size > 1_000_000 for path in fleet.batches.glob(".*.tmp"))
+    for path in fleet.batches.glob(".*.tmp"):
+        with suppress(FileNotFoundError):
+            if path.stat().st_size > 1_000_000:
+                return True
+    return False
 
 
 def nothing_starts_without_a_password(fleet: Fleet) -> str:
