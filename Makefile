@@ -28,6 +28,10 @@ check: $(VENV)/test.stamp
 faults: $(VENV)/test.stamp
 	$(VENV)/bin/python -m faults $(if $(LONG),--long)
 
+# The fleet of docker-compose.yml on a container engine of its own, as root on Linux.
+containers: $(VENV)/test.stamp
+	$(VENV)/bin/python -m faults.containers
+
 # A wheel with the compiled backend and one made as if there were no compiler; both select the
 # sample in environments of their own, to the same bytes.
 wheel: $(VENV)/test.stamp

@@ -505,3 +505,19 @@ def test_the_server_s_health_check_needs_the_password(stack: Stack) -> None:
     stack.start("redis")
     stack.client().ping()
     assert stack.is_healthy("redis")
+
+
+def test_the_trial_says_why_it_is_skipped_where_no_engine_can_be_started(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "faults.containers"],
+        env={"PATH": str(tmp_path), "TMPDIR": str(tmp_path)},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    why = "dockerd, docker, docker-init" if os.getuid() == 0 else "needs Linux and root"
+    assert done.stdout.startswith("skipped: ")
+    assert why in done.stdout
+    assert os.listdir(tmp_path) == []
