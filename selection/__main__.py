@@ -2,4 +2,5 @@
 
 from selection.entry import main
 
-main()
+if __name__ == "__main__":
+    main()

@@ -337,8 +337,7 @@ def test_doctor_finds_an_output_folder_that_cannot_be_written(
     queue.enqueue(FUNCTION, str(path), "/sys/kernel/x.json")
     queue.enqueue(FUNCTION, "a\0b", "\ud800/x")
     found = findings(workers)
-    writable = os.access("/sys/kernel", os.W_OK)
-    assert (found["outputs"]["verdict"] == "fault") is not writable
+    assert found["outputs"]["verdict"] == "fault"
     assert found["paths"]["message"] == "not readable from here: a\0b"
 
 
@@ -353,7 +352,7 @@ def test_health_is_of_a_living_process_and_not_of_a_zombie(workers: Workers) -> 
     # It has ended, and nobody has waited for it yet.
     assert not runs(process.pid)
     assert runs(os.getpid())
-    process.wait()
+    process.wait(60)
     assert not runs(process.pid)
     assert not runs(0)
 
@@ -384,16 +383,16 @@ def test_health_of_a_real_worker(workers: Workers, client: Redis) -> None:
     while run(workers, "health").returncode != 0:
         assert time.monotonic() < deadline
     process.kill()
-    process.wait()
+    process.wait(60)
     assert run(workers, "health").returncode == 1
 
 
 def test_the_health_check_imports_neither_rq_nor_the_client_library(workers: Workers) -> None:
     code = (
         "import sys\nsys.argv = ['selection-worker', 'health']\n"
-        "from worker.__main__ import main\n"
+        "from worker.entry import main\n"
         "try:\n    main()\nexcept SystemExit as end:\n    print(end.code)\n"
-        "print(sorted({'redis', 'rq', 'rich', 'click', 'selection'} & set(sys.modules)))\n"
+        "print(sorted({'redis', 'rq', 'rich', 'click', 'ijson'} & set(sys.modules)))\n"
     )
     done = subprocess.run(
         [sys.executable, "-P", "-c", code],
@@ -420,7 +419,7 @@ def test_the_name_of_a_killed_worker_is_free_again_soon(workers: Workers, client
     for child in children(process.pid):
         os.kill(child, signal.SIGKILL)
     process.kill()
-    process.wait()
+    process.wait(60)
     client.hset("rq:worker:one", "last_heartbeat", "2026-01-01T00:00:00.000000Z")
     workers.start("--name", "one", "--burst").wait(60)
     assert "There exists an active worker" not in workers.log()
@@ -491,7 +490,7 @@ def terminal(workers: Workers, *arguments: str) -> Iterator[tuple[subprocess.Pop
         yield process, ours
     finally:
         process.kill()
-        process.wait()
+        process.wait(60)
         os.close(ours)
 
 
@@ -513,7 +512,7 @@ def test_watch_scrolls_and_q_ends_it(tmp_path: Path, workers: Workers, client: R
         os.write(screen, b"\x1b[B")
         read_until(screen, b"lines 2 to 24 of")
         os.write(screen, b" ")
-        read_until(screen, b"lines 18 to 40 of 40")
+        read_until(screen, b"lines 14 to 36 of 36")
         os.write(screen, b"q")
         assert process.wait(30) == 0
 
