@@ -12,16 +12,18 @@ import time
 import zlib
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import batches
 import pytest
-from bounded import SECONDS, killed_after, until
+from bounded import SECONDS, killed_after, line_with, until
 from fleet import SAFE, Events, Server, Workers, children, kill, running_server
 from prometheus_client import CollectorRegistry, generate_latest
 from redis import ConnectionPool, Redis
+from rq import Queue
+from rq.serializers import JSONSerializer
 
 from selection import Extractor
 from selection.cores import usable_cores
@@ -573,6 +575,167 @@ print([f.message for f in jobs(connection, settings) if f.subject == "outputs"])
         timeout=SECONDS,
     )
     assert done.stdout == f"{[f'{closed} cannot be written from here']}\n"
+
+
+# Many jobs
+
+
+def leave_jobs(client: Redis, place: str, state: str, amount: int, hour: int) -> list[str]:
+    """So many jobs that ended one second after the other; their ids, the last one first."""
+    ids = [f"{state}-{number}" for number in range(amount)]
+    with client.pipeline(transaction=False) as pipeline:
+        for number, job in enumerate(ids):
+            when = f"2026-01-01T{hour:02}:{number // 60:02}:{number % 60:02}.000000Z"
+            mapping: dict[Any, Any] = {"status": state, "enqueued_at": when}
+            pipeline.hset(f"rq:job:{job}", mapping=mapping)
+            if place == "queue":
+                pipeline.rpush("rq:queue:selection", job)
+            else:
+                pipeline.zadd(f"rq:{place}:selection", {job: number + 1})
+        pipeline.execute()
+    return ids[::-1]
+
+
+def test_status_shows_the_newest_and_reads_no_others(server: Server, workers: Workers) -> None:
+    client = server.client()
+    finished = leave_jobs(client, "finished", "finished", 1500, 1)
+    failed = leave_jobs(client, "failed", "failed", 800, 2)
+    stopped = leave_jobs(client, "failed", "stopped", 2, 3)
+    queued = leave_jobs(client, "queue", "queued", 900, 4)
+
+    def shown(*arguments: str) -> list[str]:
+        done = run(workers, "status", "--json", *arguments)
+        assert done.returncode == 0
+        return [json.loads(line)["job"] for line in done.stdout.splitlines()]
+
+    client.config_resetstat()
+    assert shown() == queued[:20]
+    calls: Any = client.info("commandstats")
+    assert calls["cmdstat_hmget"]["calls"] <= 4 * 20
+    assert shown("--failed", "--limit", "3") == failed[:3]
+    assert shown("--state", "stopped") == stopped
+    assert shown("--state", "finished", "--failed", "--limit", "801") == [*failed, finished[0]]
+    assert len(shown("--limit", "0")) == 1500 + 800 + 2 + 900
+    done = run(workers, "status", "--state", "canceled")
+    assert done.stdout.startswith("queue 900 waiting (first for ")
+    assert done.stdout.endswith("   failed 802   finished 1,500\n")
+    client.config_resetstat()
+    assert run(workers, "watch").returncode == 0
+    calls = client.info("commandstats")
+    assert calls["cmdstat_hmget"]["calls"] < 1000
+
+
+def test_deferred_and_scheduled_jobs_are_not_retries(
+    folder: Path, workers: Workers, server: Server
+) -> None:
+    queue = Queue("selection", connection=server.client(), serializer=JSONSerializer)
+    name, paths = "worker.jobs.select_batch", [str(folder / "a.json"), str(folder / "b.json")]
+    first = queue.enqueue(name, paths[0], job_id="first")
+    queue.enqueue(name, path=paths[1], output="/c.json", depends_on=first, job_id="second")
+    queue.enqueue_in(timedelta(hours=1), name, paths[1], job_id="third")
+
+    def found() -> dict[str, Any]:
+        lines = run(workers, "status", "--json").stdout.splitlines()
+        return {batch["job"]: batch for batch in map(json.loads, lines)}
+
+    before = found()
+    assert {job: (batch["state"], batch["path"]) for job, batch in before.items()} == {
+        "first": ("queued", paths[0]),
+        "second": ("deferred", paths[1]),
+        "third": ("scheduled", paths[1]),
+    }
+    assert before["second"]["output"] == "/c.json"
+    assert findings(workers.settings)["deferred"].message == "1 jobs wait for other jobs"
+    shown = run(workers, "watch").stdout
+    assert "queue 1 waiting" in shown
+    assert "scheduled 1   deferred 1" in shown
+    assert "retrying" not in shown
+
+    workers.environment["SELECTION_RETRY_DELAYS"] = "300"
+    path = batches.write(folder / "late.json", [])
+    late = results(workers, "enqueue", path)["late.json"]["job"]
+    path.unlink()
+    workers.start()
+    until(lambda: found()[late]["state"] == "retrying", "the missing file is tried again later")
+    assert found()["third"]["state"] == "scheduled"
+    shown = run(workers, "watch").stdout
+    assert "late.json" in shown[shown.index("retrying") :]
+
+
+# Orders
+
+
+def test_a_job_that_waits_or_runs_can_be_canceled(
+    tmp_path: Path, workers: Workers, events: Events, server: Server
+) -> None:
+    batches.write(tmp_path / "waits.json", [])
+    batches.write_long(tmp_path / "runs.json", 2000)
+    waits = results(workers, "enqueue", tmp_path / "waits.json")["waits.json"]["job"]
+    assert run(workers, "cancel", waits).stdout == f"{waits}\n"
+    assert events.wait_for(waits, "canceled")["path"] == str(tmp_path / "waits.json")
+    done = run(workers, "cancel", waits)
+    assert (done.returncode, done.stdout) == (66, "")
+    assert "there is no such job" in done.stderr
+    assert server.client().llen("rq:queue:selection") == 0
+
+    workers.start()
+    runs = results(workers, "enqueue", tmp_path / "runs.json")["runs.json"]["job"]
+    events.wait_for(runs, "started")
+    assert run(workers, "cancel", runs).returncode == 0
+    events.wait_for(runs, "stopped")
+    until(lambda: results(workers, "status", runs)["runs.json"]["state"] == "stopped", "it stops")
+    done = run(workers, "cancel", runs)
+    assert (done.returncode, "the job is stopped already" in done.stderr) == (66, True)
+    # The worker goes on, and the next run of the same output removes what this one left.
+    again = results(workers, "enqueue", tmp_path / "waits.json")["waits.json"]["job"]
+    events.wait_for(again, "finished")
+    assert not (tmp_path / "runs_selected.json").exists()
+
+
+def test_force_selects_a_file_again_that_looks_unchanged(
+    tmp_path: Path, workers: Workers, events: Events
+) -> None:
+    path = batches.write(tmp_path / "a.json", [batches.picks_newspaper4k()])
+    before = path.stat()
+    workers.start()
+    first = results(workers, "enqueue", path, "--wait")["a.json"]
+    content = path.read_bytes().replace(b'"articles"', b'"articleS"')
+    path.write_bytes(content)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert results(workers, "enqueue", path, "--wait")["a.json"]["state"] == "finished"
+    forced = results(workers, "enqueue", path, "--wait", "--force")["a.json"]
+    assert (forced["job"], forced["state"]) == (first["job"], "failed")
+    events.wait_for(first["job"], "failed")
+    expected = ["queued", "started", "finished", "queued", "started", "failed"]
+    assert events.of(first["job"]) == expected
+
+
+def test_waiting_survives_an_outage_of_the_server(
+    folder: Path, workers: Workers, server: Server, events: Events
+) -> None:
+    workers.start()
+    waiting = subprocess.Popen(
+        [sys.executable, "-m", "worker", "enqueue", folder / "a.json", "--wait", "--json"],
+        env={**workers.environment, "SELECTION_QUEUE": "elsewhere"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    line_with("queued", waiting.stderr, waiting)
+    server.kill()
+    line_with("cannot be reached; waiting", waiting.stderr, waiting)
+    time.sleep(12)  # the length of the outage is what is tested
+    assert waiting.poll() is None
+    server.start()
+    elsewhere = subprocess.Popen(
+        [sys.executable, "-m", "rq.cli", "worker", "--burst", "elsewhere"],
+        env=workers.environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    output, _ = waiting.communicate(timeout=SECONDS)
+    assert elsewhere.wait(SECONDS) == 0
+    assert (waiting.returncode, json.loads(output)["state"]) == (0, "finished")
 
 
 # Clocks and cores
