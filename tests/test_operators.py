@@ -6,6 +6,8 @@ import json
 import os
 import pickle
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import time
@@ -31,7 +33,9 @@ from selection.verify import verify_files
 from worker.address import parse_url
 from worker.doctor import examine
 from worker.finding import Finding
+from worker.health import is_alive
 from worker.job_state import JobState, State
+from worker.members import registration
 from worker.metrics import QueueCollector
 from worker.records import read_payload
 from worker.serialized import Form, read
@@ -736,6 +740,77 @@ def test_waiting_survives_an_outage_of_the_server(
     output, _ = waiting.communicate(timeout=SECONDS)
     assert elsewhere.wait(SECONDS) == 0
     assert (waiting.returncode, json.loads(output)["state"]) == (0, "finished")
+
+
+# The health check
+
+
+def test_a_zombie_is_not_alive(workers: Workers, server: Server) -> None:
+    process = workers.start()
+    client, settings = server.client(), workers.settings
+    until(lambda: read_workers(client, settings), "the worker registers")
+    assert is_alive(settings)
+    assert run(workers, "health").stdout == "alive\n"
+    process.kill()
+    stat = Path(f"/proc/{process.pid}/stat")
+    until(lambda: stat.read_text().rpartition(")")[2].split()[0] == "Z", "it is a zombie")
+    # Its last sign of life is not old yet.
+    assert not is_alive(settings)
+
+
+def test_a_worker_that_hangs_is_not_alive(workers: Workers, server: Server) -> None:
+    process = workers.start()
+    client, settings = server.client(), workers.settings
+    until(lambda: read_workers(client, settings), "the worker registers")
+    process.send_signal(signal.SIGSTOP)
+    until(lambda: not is_alive(settings), "it is silent for three heartbeats")
+    done = run(workers, "health")
+    assert (done.returncode, done.stdout.startswith("no worker of this host")) == (1, True)
+    process.send_signal(signal.SIGCONT)
+    until(lambda: is_alive(settings), "it gives a sign of life again")
+
+
+def test_a_worker_elsewhere_with_the_same_host_name_and_number_is_not_this_one(
+    workers: Workers, server: Server
+) -> None:
+    client, settings = server.client(), workers.settings
+    pid = os.getpid()
+    mine = registration(pid, settings)
+    fields: dict[Any, Any] = {
+        **mine,
+        "hostname": socket.gethostname(),
+        "pid": pid,
+        "state": "idle",
+        "last_heartbeat": datetime.now(UTC).isoformat(),
+    }
+    client.sadd("rq:workers:selection", "rq:worker:w")
+    client.hset("rq:worker:w", mapping=fields)
+    assert is_alive(settings)
+    facts = json.loads(mine["selection"])
+    boot, namespace, number, start = facts["process"].split()
+    for other in (
+        f"{boot[::-1]} {namespace} {number} {start}",
+        f"{boot} pid:[1] {number} {start}",
+        f"{boot} {namespace} {number} 1",
+    ):
+        client.hset("rq:worker:w", "selection", json.dumps(facts | {"process": other}))
+        assert not is_alive(settings)
+    client.hset("rq:worker:w", "hostname", "elsewhere")
+    assert not is_alive(settings)
+
+
+def test_the_health_check_imports_next_to_nothing(workers: Workers, server: Server) -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "worker", "health"],
+        env=workers.environment,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+    assert done.returncode == 1
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "worker.health" in imported
+    assert not imported & {"redis", "rq", "click", "rich", "ijson", "asyncio", "logging"}
 
 
 # Clocks and cores
