@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import pty
+import re
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+import termios
 import time
 import zlib
 from collections.abc import Sequence
@@ -21,6 +24,7 @@ from typing import Any
 import batches
 import pytest
 from bounded import SECONDS, killed_after, line_with, until
+from bounded import read as read_terminal
 from fleet import SAFE, Events, Server, Workers, children, kill, running_server
 from prometheus_client import CollectorRegistry, generate_latest
 from redis import ConnectionPool, Redis
@@ -740,6 +744,59 @@ def test_waiting_survives_an_outage_of_the_server(
     output, _ = waiting.communicate(timeout=SECONDS)
     assert elsewhere.wait(SECONDS) == 0
     assert (waiting.returncode, json.loads(output)["state"]) == (0, "finished")
+
+
+# watch on a terminal
+
+
+def test_watch_fits_a_small_terminal_scrolls_and_ends_with_q(
+    workers: Workers, server: Server
+) -> None:
+    client = server.client()
+    for job in leave_jobs(client, "failed", "failed", 40, 1):
+        error = {"type": "X", "message": f"\x1b]0;owned\x07 {'long ' * 40}"}
+        meta = {"path": f"/data/\x1b[2J{'deep/' * 30}{job}.json", "error": error}
+        client.hset(f"rq:job:{job}", "meta", json.dumps(meta))
+    terminal, other = pty.openpty()
+    termios.tcsetwinsize(other, (24, 80))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "worker", "watch", "--interval", "0.2"],
+        env={**workers.environment, "TERM": "xterm", "COLUMNS": "", "LINES": ""},
+        stdin=other,
+        stdout=other,
+        stderr=other,
+    )
+    os.close(other)
+    seen, after = b"", 0
+
+    def until_shown(text: bytes) -> None:
+        """Read until the text is shown after the last one that was waited for."""
+        nonlocal seen, after
+        while text not in seen[after:]:
+            seen += read_terminal(terminal)
+        after = seen.index(text, after)
+
+    with killed_after(process):
+        until_shown(b"arrows scroll, q ends")
+        assert b"lines 1 to 23 of" in seen
+        assert b"failed-39.json" in seen
+        os.write(terminal, b"j")
+        until_shown(b"lines 2 to 24 of")
+        os.write(terminal, b" ")
+        until_shown(b"failed-0.json")
+        until_shown(b"lines 24 to 46 of 46")
+        # Several keys at once, as one that is held down sends them.
+        os.write(terminal, b"kk\x1b[5~\x1b[5~")
+        until_shown(b"lines 1 to 23 of")
+        os.write(terminal, b"q")
+        assert process.wait(SECONDS) == 0
+    os.close(terminal)
+    assert b"\x1b]0;" not in seen
+    assert b"\\x1b]0;owned" in seen
+    assert b"/data/\\x1b" in seen
+    # Each job is one line of at most 80 cells.
+    for line in re.split(r"\r\n|\x1b\[H", seen.decode()):
+        assert len(re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line)) <= 80
 
 
 # The health check
