@@ -5,23 +5,31 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import pty
+import re
 import shutil
+import signal
+import socket
 import subprocess
 import sys
+import termios
 import time
 import zlib
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import batches
 import pytest
-from bounded import SECONDS, killed_after, until
+from bounded import SECONDS, killed_after, line_with, until
+from bounded import read as read_terminal
 from fleet import SAFE, Events, Server, Workers, children, kill, running_server
 from prometheus_client import CollectorRegistry, generate_latest
 from redis import ConnectionPool, Redis
+from rq import Queue
+from rq.serializers import JSONSerializer
 
 from selection import Extractor
 from selection.parallel.cores import usable_cores
@@ -29,7 +37,9 @@ from selection.verify import verify_files
 from worker.address import parse_url
 from worker.doctor import examine
 from worker.finding import Finding
+from worker.health import is_alive
 from worker.job_state import JobState, State
+from worker.members import registration
 from worker.metrics import QueueCollector
 from worker.records import read_payload
 from worker.serialized import Form, read
@@ -573,6 +583,291 @@ print([f.message for f in jobs(connection, settings) if f.subject == "outputs"])
         timeout=SECONDS,
     )
     assert done.stdout == f"{[f'{closed} cannot be written from here']}\n"
+
+
+# Many jobs
+
+
+def leave_jobs(client: Redis, place: str, state: str, amount: int, hour: int) -> list[str]:
+    """So many jobs that ended one second after the other; their ids, the last one first."""
+    ids = [f"{state}-{number}" for number in range(amount)]
+    with client.pipeline(transaction=False) as pipeline:
+        for number, job in enumerate(ids):
+            when = f"2026-01-01T{hour:02}:{number // 60:02}:{number % 60:02}.000000Z"
+            mapping: dict[Any, Any] = {"status": state, "enqueued_at": when}
+            pipeline.hset(f"rq:job:{job}", mapping=mapping)
+            if place == "queue":
+                pipeline.rpush("rq:queue:selection", job)
+            else:
+                pipeline.zadd(f"rq:{place}:selection", {job: number + 1})
+        pipeline.execute()
+    return ids[::-1]
+
+
+def test_status_shows_the_newest_and_reads_no_others(server: Server, workers: Workers) -> None:
+    client = server.client()
+    finished = leave_jobs(client, "finished", "finished", 1500, 1)
+    failed = leave_jobs(client, "failed", "failed", 800, 2)
+    stopped = leave_jobs(client, "failed", "stopped", 2, 3)
+    queued = leave_jobs(client, "queue", "queued", 900, 4)
+
+    def shown(*arguments: str) -> list[str]:
+        done = run(workers, "status", "--json", *arguments)
+        assert done.returncode == 0
+        return [json.loads(line)["job"] for line in done.stdout.splitlines()]
+
+    client.config_resetstat()
+    assert shown() == queued[:20]
+    calls: Any = client.info("commandstats")
+    assert calls["cmdstat_hmget"]["calls"] <= 4 * 20
+    assert shown("--failed", "--limit", "3") == failed[:3]
+    assert shown("--state", "stopped") == stopped
+    assert shown("--state", "finished", "--failed", "--limit", "801") == [*failed, finished[0]]
+    assert len(shown("--limit", "0")) == 1500 + 800 + 2 + 900
+    done = run(workers, "status", "--state", "canceled")
+    assert done.stdout.startswith("queue 900 waiting (first for ")
+    assert done.stdout.endswith("   failed 802   finished 1,500\n")
+    client.config_resetstat()
+    assert run(workers, "watch").returncode == 0
+    calls = client.info("commandstats")
+    assert calls["cmdstat_hmget"]["calls"] < 1000
+
+
+def test_deferred_and_scheduled_jobs_are_not_retries(
+    folder: Path, workers: Workers, server: Server
+) -> None:
+    queue = Queue("selection", connection=server.client(), serializer=JSONSerializer)
+    name, paths = "worker.jobs.select_batch", [str(folder / "a.json"), str(folder / "b.json")]
+    first = queue.enqueue(name, paths[0], job_id="first")
+    queue.enqueue(name, path=paths[1], output="/c.json", depends_on=first, job_id="second")
+    queue.enqueue_in(timedelta(hours=1), name, paths[1], job_id="third")
+
+    def found() -> dict[str, Any]:
+        lines = run(workers, "status", "--json").stdout.splitlines()
+        return {batch["job"]: batch for batch in map(json.loads, lines)}
+
+    before = found()
+    assert {job: (batch["state"], batch["path"]) for job, batch in before.items()} == {
+        "first": ("queued", paths[0]),
+        "second": ("deferred", paths[1]),
+        "third": ("scheduled", paths[1]),
+    }
+    assert before["second"]["output"] == "/c.json"
+    assert findings(workers.settings)["deferred"].message == "1 jobs wait for other jobs"
+    shown = run(workers, "watch").stdout
+    assert "queue 1 waiting" in shown
+    assert "scheduled 1   deferred 1" in shown
+    assert "retrying" not in shown
+
+    workers.environment["SELECTION_RETRY_DELAYS"] = "300"
+    path = batches.write(folder / "late.json", [])
+    late = results(workers, "enqueue", path)["late.json"]["job"]
+    path.unlink()
+    workers.start()
+    until(lambda: found()[late]["state"] == "retrying", "the missing file is tried again later")
+    assert found()["third"]["state"] == "scheduled"
+    shown = run(workers, "watch").stdout
+    assert "late.json" in shown[shown.index("retrying") :]
+
+
+# Orders
+
+
+def test_a_job_that_waits_or_runs_can_be_canceled(
+    tmp_path: Path, workers: Workers, events: Events, server: Server
+) -> None:
+    batches.write(tmp_path / "waits.json", [])
+    batches.write_long(tmp_path / "runs.json", 2000)
+    waits = results(workers, "enqueue", tmp_path / "waits.json")["waits.json"]["job"]
+    assert run(workers, "cancel", waits).stdout == f"{waits}\n"
+    assert events.wait_for(waits, "canceled")["path"] == str(tmp_path / "waits.json")
+    done = run(workers, "cancel", waits)
+    assert (done.returncode, done.stdout) == (66, "")
+    assert "there is no such job" in done.stderr
+    assert server.client().llen("rq:queue:selection") == 0
+
+    workers.start()
+    runs = results(workers, "enqueue", tmp_path / "runs.json")["runs.json"]["job"]
+    events.wait_for(runs, "started")
+    assert run(workers, "cancel", runs).returncode == 0
+    events.wait_for(runs, "stopped")
+    until(lambda: results(workers, "status", runs)["runs.json"]["state"] == "stopped", "it stops")
+    done = run(workers, "cancel", runs)
+    assert (done.returncode, "the job is stopped already" in done.stderr) == (66, True)
+    # The worker goes on, and the next run of the same output removes what this one left.
+    again = results(workers, "enqueue", tmp_path / "waits.json")["waits.json"]["job"]
+    events.wait_for(again, "finished")
+    assert not (tmp_path / "runs_selected.json").exists()
+
+
+def test_force_selects_a_file_again_that_looks_unchanged(
+    tmp_path: Path, workers: Workers, events: Events
+) -> None:
+    path = batches.write(tmp_path / "a.json", [batches.picks_newspaper4k()])
+    before = path.stat()
+    workers.start()
+    first = results(workers, "enqueue", path, "--wait")["a.json"]
+    content = path.read_bytes().replace(b'"articles"', b'"articleS"')
+    path.write_bytes(content)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert results(workers, "enqueue", path, "--wait")["a.json"]["state"] == "finished"
+    forced = results(workers, "enqueue", path, "--wait", "--force")["a.json"]
+    assert (forced["job"], forced["state"]) == (first["job"], "failed")
+    events.wait_for(first["job"], "failed")
+    expected = ["queued", "started", "finished", "queued", "started", "failed"]
+    assert events.of(first["job"]) == expected
+
+
+def test_waiting_survives_an_outage_of_the_server(
+    folder: Path, workers: Workers, server: Server, events: Events
+) -> None:
+    workers.start()
+    waiting = subprocess.Popen(
+        [sys.executable, "-m", "worker", "enqueue", folder / "a.json", "--wait", "--json"],
+        env={**workers.environment, "SELECTION_QUEUE": "elsewhere"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    line_with("queued", waiting.stderr, waiting)
+    server.kill()
+    line_with("cannot be reached; waiting", waiting.stderr, waiting)
+    time.sleep(12)  # the length of the outage is what is tested
+    assert waiting.poll() is None
+    server.start()
+    elsewhere = subprocess.Popen(
+        [sys.executable, "-m", "rq.cli", "worker", "--burst", "elsewhere"],
+        env=workers.environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    output, _ = waiting.communicate(timeout=SECONDS)
+    assert elsewhere.wait(SECONDS) == 0
+    assert (waiting.returncode, json.loads(output)["state"]) == (0, "finished")
+
+
+# watch on a terminal
+
+
+def test_watch_fits_a_small_terminal_scrolls_and_ends_with_q(
+    workers: Workers, server: Server
+) -> None:
+    client = server.client()
+    for job in leave_jobs(client, "failed", "failed", 40, 1):
+        error = {"type": "X", "message": f"\x1b]0;owned\x07 {'long ' * 40}"}
+        meta = {"path": f"/data/\x1b[2J{'deep/' * 30}{job}.json", "error": error}
+        client.hset(f"rq:job:{job}", "meta", json.dumps(meta))
+    terminal, other = pty.openpty()
+    termios.tcsetwinsize(other, (24, 80))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "worker", "watch", "--interval", "0.2"],
+        env={**workers.environment, "TERM": "xterm", "COLUMNS": "", "LINES": ""},
+        stdin=other,
+        stdout=other,
+        stderr=other,
+    )
+    os.close(other)
+    seen, after = b"", 0
+
+    def until_shown(text: bytes) -> None:
+        """Read until the text is shown after the last one that was waited for."""
+        nonlocal seen, after
+        while text not in seen[after:]:
+            seen += read_terminal(terminal)
+        after = seen.index(text, after)
+
+    with killed_after(process):
+        until_shown(b"arrows scroll, q ends")
+        assert b"lines 1 to 23 of" in seen
+        assert b"failed-39.json" in seen
+        os.write(terminal, b"j")
+        until_shown(b"lines 2 to 24 of")
+        os.write(terminal, b" ")
+        until_shown(b"failed-0.json")
+        until_shown(b"lines 24 to 46 of 46")
+        # Several keys at once, as one that is held down sends them.
+        os.write(terminal, b"kk\x1b[5~\x1b[5~")
+        until_shown(b"lines 1 to 23 of")
+        os.write(terminal, b"q")
+        assert process.wait(SECONDS) == 0
+    os.close(terminal)
+    assert b"\x1b]0;" not in seen
+    assert b"\\x1b]0;owned" in seen
+    assert b"/data/\\x1b" in seen
+    # Each job is one line of at most 80 cells.
+    for line in re.split(r"\r\n|\x1b\[H", seen.decode()):
+        assert len(re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line)) <= 80
+
+
+# The health check
+
+
+def test_a_zombie_is_not_alive(workers: Workers, server: Server) -> None:
+    process = workers.start()
+    client, settings = server.client(), workers.settings
+    until(lambda: read_workers(client, settings), "the worker registers")
+    assert is_alive(settings)
+    assert run(workers, "health").stdout == "alive\n"
+    process.kill()
+    stat = Path(f"/proc/{process.pid}/stat")
+    until(lambda: stat.read_text().rpartition(")")[2].split()[0] == "Z", "it is a zombie")
+    # Its last sign of life is not old yet.
+    assert not is_alive(settings)
+
+
+def test_a_worker_that_hangs_is_not_alive(workers: Workers, server: Server) -> None:
+    process = workers.start()
+    client, settings = server.client(), workers.settings
+    until(lambda: read_workers(client, settings), "the worker registers")
+    process.send_signal(signal.SIGSTOP)
+    until(lambda: not is_alive(settings), "it is silent for three heartbeats")
+    done = run(workers, "health")
+    assert (done.returncode, done.stdout.startswith("no worker of this host")) == (1, True)
+    process.send_signal(signal.SIGCONT)
+    until(lambda: is_alive(settings), "it gives a sign of life again")
+
+
+def test_a_worker_elsewhere_with_the_same_host_name_and_number_is_not_this_one(
+    workers: Workers, server: Server
+) -> None:
+    client, settings = server.client(), workers.settings
+    pid = os.getpid()
+    mine = registration(pid, settings)
+    fields: dict[Any, Any] = {
+        **mine,
+        "hostname": socket.gethostname(),
+        "pid": pid,
+        "state": "idle",
+        "last_heartbeat": datetime.now(UTC).isoformat(),
+    }
+    client.sadd("rq:workers:selection", "rq:worker:w")
+    client.hset("rq:worker:w", mapping=fields)
+    assert is_alive(settings)
+    facts = json.loads(mine["selection"])
+    boot, namespace, number, start = facts["process"].split()
+    for other in (
+        f"{boot[::-1]} {namespace} {number} {start}",
+        f"{boot} pid:[1] {number} {start}",
+        f"{boot} {namespace} {number} 1",
+    ):
+        client.hset("rq:worker:w", "selection", json.dumps(facts | {"process": other}))
+        assert not is_alive(settings)
+    client.hset("rq:worker:w", "hostname", "elsewhere")
+    assert not is_alive(settings)
+
+
+def test_the_health_check_imports_next_to_nothing(workers: Workers, server: Server) -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "worker", "health"],
+        env=workers.environment,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+    assert done.returncode == 1
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "worker.health" in imported
+    assert not imported & {"redis", "rq", "click", "rich", "ijson", "asyncio", "logging"}
 
 
 # Clocks and cores

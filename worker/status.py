@@ -295,7 +295,12 @@ def read_fleet(connection: Redis, settings: Settings, last: int = 5) -> Fleet:
         backlog=read_backlog(connection, settings),
         workers=read_workers(connection, settings),
         running=newest(_MOST_RUNNING, State.STARTED),
-        retrying=newest(last, State.RETRYING),
+        # Not all of those that wait for their time have run.
+        retrying=[
+            batch
+            for batch in newest(_AT_ONCE, State.SCHEDULED, State.RETRYING)
+            if batch.state is State.RETRYING
+        ][:last],
         finished=newest(last, State.FINISHED),
         failed=newest(last, State.FAILED),
     )

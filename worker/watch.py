@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import sys
 import termios
@@ -23,6 +24,7 @@ _QUIT = ("q", "Q")
 # What the keys send, and by how many lines or pages each scrolls.
 _LINES = {"\x1b[A": -1, "\x1bOA": -1, "k": -1, "\x1b[B": 1, "\x1bOB": 1, "j": 1}
 _PAGES = {"\x1b[5~": -1, "b": -1, "\x1b[6~": 1, " ": 1}
+_KEY = re.compile(r"\x1b\[[0-9;]*[~A-Za-z]|\x1bO[A-Z]|.", re.DOTALL)
 
 
 def watch_fleet(screen: Console, read: Callable[[], Fleet], interval: float) -> None:
@@ -36,10 +38,10 @@ def watch_fleet(screen: Console, read: Callable[[], Fleet], interval: float) -> 
                 room = max(screen.height - 1, 1)
                 top = max(min(top, len(lines) - room), 0)
                 live.update(_page(lines, top, room), refresh=True)
-                key = wait(seconds)
-                if key in _QUIT:
-                    return
-                top += _LINES.get(key, 0) + room * _PAGES.get(key, 0)
+                for key in wait(seconds):
+                    if key in _QUIT:
+                        return
+                    top += _LINES.get(key, 0) + room * _PAGES.get(key, 0)
 
 
 def _page(lines: list[list[Segment]], top: int, room: int) -> Group:
@@ -49,18 +51,20 @@ def _page(lines: list[list[Segment]], top: int, room: int) -> Group:
 
 
 @contextmanager
-def _keys() -> Iterator[Callable[[float], str]]:
-    """Yield a function that waits some seconds for a key and returns what it sends, or ""."""
+def _keys() -> Iterator[Callable[[float], list[str]]]:
+    """Yield a function that waits some seconds for keys and returns what each of them sends."""
     if not sys.stdin.isatty():
         yield _no_key
         return
     terminal = sys.stdin.fileno()
     before = termios.tcgetattr(terminal)
 
-    def wait(seconds: float) -> str:
+    def wait(seconds: float) -> list[str]:
         if not select.select([terminal], [], [], seconds)[0]:
-            return ""
-        return os.read(terminal, 16).decode("ascii", "replace") or _no_key(seconds)
+            return []
+        # A key that is held down sends itself several times at once.
+        sent = os.read(terminal, 1024).decode("ascii", "replace")
+        return _KEY.findall(sent) or _no_key(seconds)
 
     tty.setcbreak(terminal)
     try:
@@ -69,6 +73,6 @@ def _keys() -> Iterator[Callable[[float], str]]:
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
-def _no_key(seconds: float) -> str:
+def _no_key(seconds: float) -> list[str]:
     time.sleep(seconds)
-    return ""
+    return []
