@@ -23,7 +23,6 @@ from worker.status import read_batches
 
 FUNCTION = "worker.jobs.select_batch"
 SECONDS = 60
-_COMMANDS = ("run", "report")
 
 # Outputs that are, or could be taken for, the input a.json or the bystander victim.json.
 _OUTPUTS = (
@@ -31,8 +30,10 @@ _OUTPUTS = (
     *("a.json/", "a.json//", "a.json/.", "a.json/./", "a.json/..", "sub/../a.json/"),
     *("nodir/../a.json", "a.json/../a.json", "nodir/x/../../a.json", "sub/no/../../a.json"),
     *("slash", "through-nodir", "victim.json/", "victim.json/.", "nodir/../victim.json"),
-    *("sub", "sub/", "sub/.", "sub/up", ".", "..", "/", ""),
+    "",
 )
+# Folders: a file cannot be there, but `run` makes one in them.
+_FOLDERS = ("sub", "sub/", "sub/.", "sub/up", ".", "..", "/")
 _VICTIM = b"a file that is not part of this"
 
 
@@ -102,8 +103,8 @@ def _harm(what: str, before: dict[str, bytes], after: dict[str, bytes], code: in
 
 
 def _outputs(table: Table, batch: Made) -> None:
-    for name in _COMMANDS:
-        for output in _OUTPUTS:
+    for name, outputs in (("run", _OUTPUTS), ("report", (*_OUTPUTS, *_FOLDERS))):
+        for output in outputs:
             with _place(batch) as place:
                 before = _state(place)
                 code = _command(place, name, "a.json", "-o", output)
@@ -125,7 +126,7 @@ def _outputs_of_jobs(table: Table, batch: Made) -> None:
         before = _state(place)
         ids = [
             queue.enqueue(FUNCTION, str(place / "a.json"), f"{place}/{output}").id
-            for output in _OUTPUTS
+            for output in (*_OUTPUTS, *_FOLDERS)
         ]
         try:
             workers.start("--burst").wait(SECONDS)
@@ -135,7 +136,7 @@ def _outputs_of_jobs(table: Table, batch: Made) -> None:
         finally:
             workers.stop()
         after = _state(place)
-        for output, found in zip(_OUTPUTS, read_batches(connection, settings, ids)):
+        for output, found in zip((*_OUTPUTS, *_FOLDERS), read_batches(connection, settings, ids)):
             refused = found.state == "failed" and "Output" in json.dumps(found.error)
             harm = _harm(f"-o {output!r}: {found.state}", before, after, 73 if refused else 0)
             table.add("files: the output is the input, a job", harm)

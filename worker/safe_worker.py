@@ -30,6 +30,7 @@ from rq.suspension import is_suspended
 from rq.worker import WorkerStatus
 
 from selection import SelectionError
+from selection.storage.input import fault_of_name
 from worker import logs, recovery, retries
 from worker.children import become_child
 from worker.connections import Patience, impatient, server_time
@@ -470,12 +471,12 @@ def _refusal_of_arguments(job: Job) -> str | None:
         return f"its arguments are not a path and an output: {error}"
     if not isinstance(path, str) or not isinstance(output, str | None):
         return "its arguments are not paths"
-    for name in (path, output):
+    for name in filter(None, (path, output)):
         try:
-            if name is not None and b"\0" in os.fsencode(name):
+            if b"\0" in os.fsencode(name):
                 return f"a NUL character cannot be in a path: {name!r}"
         except UnicodeEncodeError:
-            return f"it cannot be the name of a file: {name!r}"
+            return fault_of_name(name) or f"it cannot be the name of a file: {name!r}"
     return None
 
 
