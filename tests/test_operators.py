@@ -35,6 +35,7 @@ from selection import Extractor
 from selection.parallel.cores import usable_cores
 from selection.verify import verify_files
 from worker.address import parse_url
+from worker.connections import server_time
 from worker.doctor import examine
 from worker.finding import Finding
 from worker.health import is_alive
@@ -45,7 +46,7 @@ from worker.records import read_payload
 from worker.serialized import Form, read
 from worker.server_checks import reach
 from worker.settings import Settings, SettingsError
-from worker.status import read_workers
+from worker.status import read_backlog, read_workers
 
 # The schema of job.meta
 
@@ -668,6 +669,71 @@ def test_deferred_and_scheduled_jobs_are_not_retries(
     assert found()["third"]["state"] == "scheduled"
     shown = run(workers, "watch").stdout
     assert "late.json" in shown[shown.index("retrying") :]
+
+
+# Rates, durations and places
+
+
+def test_the_queue_has_a_rate_and_a_time_left(workers: Workers, server: Server) -> None:
+    client, settings = server.client(), workers.settings
+    leave_jobs(client, "queue", "queued", 3, 1)
+    assert read_backlog(client, settings).seconds_left is None
+    now = round(1000 * server_time(client))
+    # An old one does not count, and neither does another event.
+    for ago, event in ((9000, "finished"), (40, "finished"), (30, "failed"), (20, "finished")):
+        fields: dict[Any, Any] = {"event": event}
+        client.xadd("selection:events", fields, id=f"{now - 1000 * ago}-0")
+    backlog = read_backlog(client, settings)
+    # One more in the 40 seconds since the first.
+    assert backlog.rate == pytest.approx(1 / 40, rel=0.1)
+    assert backlog.seconds_left == pytest.approx(120, rel=0.1)
+    for command in ("status", "watch"):
+        shown = run(workers, command).stdout
+        assert re.search(r"1\.[3-6] jobs a minute lately, (1:5\d|2:\d\d) left", shown), shown
+    counters: dict[Any, Any] = {"durations:0.1": 2, "durations:5.0": 3, "milliseconds": 9500}
+    client.hset("selection:counters", mapping=counters)
+    registry = CollectorRegistry()
+    registry.register(QueueCollector(client, settings))
+
+    def sample(name: str, **labels: str) -> float | None:
+        return registry.get_sample_value(name, labels)
+
+    assert sample("selection_queue_jobs_per_second") == pytest.approx(1 / 40, rel=0.1)
+    assert sample("selection_queue_seconds_left") == pytest.approx(120, rel=0.1)
+    buckets = {bound: sample("selection_duration_seconds_bucket", le=bound) for bound in BOUNDS}
+    assert list(buckets.values()) == [2, 2, 2, 5, 5, 5, 5, 5, 5, 5]
+    assert sample("selection_duration_seconds_count") == 5
+    assert sample("selection_duration_seconds_sum") == 9.5
+    assert sample("selection_jobs_total", outcome="stopped") == 0
+
+
+BOUNDS = ("0.1", "0.5", "1.0", "5.0", "10.0", "30.0", "60.0", "300.0", "1800.0", "+Inf")
+
+
+def test_a_failure_has_its_line_and_column(tmp_path: Path, workers: Workers) -> None:
+    path = tmp_path / "bad.json"
+    path.write_text('{"articles": [\n  {"id": 1},\n  x]}')
+    workers.start()
+    done = run(workers, "enqueue", path, "--wait")
+    assert done.returncode == 65
+    assert "line 3 column 3, byte 30)" in done.stdout
+    assert "line 3 column 3, byte 30)" in run(workers, "watch").stdout
+    assert all(line.startswith("selection-worker: ") for line in done.stderr.splitlines())
+
+
+def test_files_in_the_working_directory_are_not_imported_by_a_local_queue(folder: Path) -> None:
+    for name in ("queue", "redis", "json", "click", "worker", "selection", "rq"):
+        (folder / f"{name}.py").write_text(f"raise SystemExit('the wrong {name}')\n")
+    done = subprocess.run(
+        [Path(sys.executable).parent / "selection-worker", "local", "b.json", "--json"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+    assert "the wrong" not in done.stdout + done.stderr
+    assert json.loads(done.stdout)["state"] == "finished"
+    assert (folder / "b_selected.json").exists()
 
 
 # Orders
