@@ -432,8 +432,12 @@ def test_a_worker_on_another_host_is_not_this_one(stack: Stack) -> None:
     worker = stack.start("worker")
     stack.wait_until_healthy("worker", worker)
     [key] = cast(set[bytes], client.smembers("rq:workers:selection"))
+    # Its next heartbeat would write all of its registration again.
+    worker.send_signal(signal.SIGSTOP)
+    assert stack.is_healthy("worker")
     client.hset(key.decode(), "hostname", "another")
     assert not stack.is_healthy("worker")
+    worker.send_signal(signal.SIGCONT)
 
 
 @pytest.mark.parametrize("service", ["metrics", "dashboard"])
