@@ -13,6 +13,7 @@ from pathlib import Path
 
 import batches
 import pytest
+from bounded import read, until
 from test_cli import SELECTION, run
 
 from selection import Progress, select_file
@@ -170,27 +171,49 @@ def test_a_full_disk_ends_the_workers(batch: Path, monkeypatch: pytest.MonkeyPat
     assert os.listdir(batch.parent) == [batch.name]
 
 
+def has_begun(process: subprocess.Popen[bytes], folder: Path) -> bool:
+    return process.poll() is not None or any(folder.glob(".*.tmp"))
+
+
+def begin_run(folder: Path, output: int) -> subprocess.Popen[bytes]:
+    """Start a run and freeze it while it writes.
+
+    Its input is finite: a run that ends before it is frozen is started again.
+    """
+    path = batches.write_long(folder / "long.json", 400)
+    for _ in range(10):
+        process = subprocess.Popen(
+            [*SELECTION, "run", str(path), "--jobs", "2"],
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+        until(partial(has_begun, process, folder), "a run writes")
+        process.send_signal(signal.SIGSTOP)
+        if process.poll() is None and any(folder.glob(".*.tmp")):
+            return process
+        process.send_signal(signal.SIGCONT)
+        process.wait(60)
+        (folder / "long_selected.json").unlink()
+    raise AssertionError("every run ended before it could be frozen")
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_command_that_is_stopped_leaves_no_worker(tmp_path: Path, number: signal.Signals) -> None:
-    # Its input ends never, so it is in the midst of it when the signal comes.
-    path = batches.write_long(tmp_path / "long.json", 400)
-    read, write = os.pipe()
-    process = subprocess.Popen(
-        [*SELECTION, "run", str(path), "--jobs", "3"],
-        stdout=write,
-        stderr=write,
-        start_new_session=True,
-    )
-    os.close(write)
-    while not any(tmp_path.glob(".long_selected.json.*.tmp")):
-        assert process.poll() is None
+    reader, writer = os.pipe()
+    process = begin_run(tmp_path, writer)
+    os.close(writer)
     # As a terminal does it, all of its processes get the signal; SIGKILL is for one.
     os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
+    process.send_signal(signal.SIGCONT)
     expected = -number if number == signal.SIGKILL else 128 + number
     assert process.wait(60) == expected
     # The workers have this pipe for standard error: it ends with the last of them.
-    with open(read, "rb") as messages:
-        assert b"Traceback" not in messages.read()
+    messages = b""
+    while more := read(reader):
+        messages += more
+    os.close(reader)
+    assert b"Traceback" not in messages
     if number != signal.SIGKILL:
         assert os.listdir(tmp_path) == ["long.json"]
 
