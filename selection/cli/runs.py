@@ -17,7 +17,6 @@ from selection.batch import (
     size_of,
 )
 from selection.cli import messages as log
-from selection.cli.current import is_current, remember
 from selection.cli.plan import Plan, Planned, make_folder
 from selection.cli.results import Outcome
 from selection.errors import SelectionError
@@ -88,14 +87,18 @@ def select_batch(
         SelectionError: as :func:`selection.batch.select_file`, or its folder cannot be made.
     """
     make_folder(batch)
-    if if_changed and is_current(batch.path, batch.target):
+    if not if_changed:
+        return select_with(pool, batch.path, batch.target, progress)
+    # It takes longer to import than a small batch takes to select.
+    from selection.cli.current import is_current, remember
+
+    if is_current(batch.path, batch.target):
         return None
     with suppress(OSError):  # what is wrong with the file is said by what reads it
         found = os.stat(batch.path)
     summary = select_with(pool, batch.path, batch.target, progress)
-    if if_changed:
-        try:
-            remember(batch.path, found, batch.target)
-        except OSError as error:
-            log.log(f"{batch.path}: --if-changed cannot keep its record: {error}")
+    try:
+        remember(batch.path, found, batch.target)
+    except OSError as error:
+        log.log(f"{batch.path}: --if-changed cannot keep its record: {error}")
     return summary
