@@ -25,8 +25,8 @@ from selection.stream.parser import PLACEHOLDER, RootParser
 from selection.stream.parts import Gap, Item
 
 # The root's parser reads a longer article itself while it streams, so that an article without
-# an end is an error before it fills the memory.
-_LONG_ARTICLE = 1 << 20
+# an end is an error before it fills the memory. Such an article is parsed twice.
+_LONG_ARTICLE = 1 << 25
 
 
 def split(
