@@ -1,12 +1,12 @@
 # test: all tests, some four minutes on two cores. check: the fast ones, under a minute.
 # PYTHON: 3.11 or newer. VENV: where the virtual environment goes. BATCH: what to select.
-# LONG=1: the long form of the faults.
+# LONG=1: the long form of the robustness suite.
 # BENCH: options of the benchmarks, for example --quick.
 PYTHON ?= python3
 VENV ?= .venv
 BATCH ?= examples/river_plate_extracted.json
 
-.PHONY: run test check bench faults containers wheel sdist oldest newest clean
+.PHONY: run test check bench robustness containers wheel sdist oldest newest clean
 
 run: $(VENV)/run.stamp
 	$(VENV)/bin/selection-worker local "$(BATCH)"
@@ -15,7 +15,7 @@ test: $(VENV)/test.stamp
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
-	$(VENV)/bin/python tests/browser.py
+	$(VENV)/bin/python -m tests.support.browser
 	$(VENV)/bin/pytest --quiet --numprocesses 2
 
 # What needs no server, no browser and little time, for the work in between.
@@ -25,12 +25,12 @@ check: $(VENV)/test.stamp
 	$(VENV)/bin/mypy
 	$(VENV)/bin/pytest --quiet --numprocesses auto -m "not queue and not browser and not slow"
 
-faults: $(VENV)/test.stamp
-	$(VENV)/bin/python -m faults $(if $(LONG),--long)
+robustness: $(VENV)/test.stamp
+	$(VENV)/bin/python -m robustness $(if $(LONG),--long)
 
 # The fleet of docker-compose.yml on a container engine of its own, as root on Linux.
 containers: $(VENV)/test.stamp
-	$(VENV)/bin/python -m faults.containers
+	$(VENV)/bin/python -m robustness.containers
 
 # A wheel with the compiled backend and one made as if there were no compiler; both select the
 # sample in environments of their own, to the same bytes.
@@ -52,7 +52,7 @@ wheel: $(VENV)/test.stamp
 oldest newest:
 	rm -rf .venv-$@
 	$(PYTHON) -m venv .venv-$@
-	$(PYTHON) -m faults.oldest > .venv-$@/oldest.txt
+	$(PYTHON) -m robustness.oldest > .venv-$@/oldest.txt
 	.venv-$@/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' \
 		$(if $(filter oldest,$@),--constraint .venv-oldest/oldest.txt)
 	.venv-$@/bin/pytest --quiet --numprocesses 2

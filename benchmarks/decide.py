@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks import corpus, obvious
+from benchmarks import baseline, corpus
 from benchmarks.process import ask
 from benchmarks.product import SAMPLE, backends, environment
 from benchmarks.result import Cell, Goal, Result, Settings, Table
@@ -23,7 +23,7 @@ HOW = (
     "Each figure is the median of {runs} new processes, taken in turn. A process loads the batch, "
     "decides an article that is not in it, and then every article once: that is cold, as a batch "
     "is decided in life. Then it decides all of them again: warm, with whatever it remembers. "
-    "Plain is the decision of `benchmarks/obvious.py`; all must pick the same."
+    "Plain is the decision of `benchmarks/baseline.py`; all must pick the same."
 )
 WARM_UP = {
     name: {field: "One two three four five six seven &amp; <b>eight</b>.", "error": None}
@@ -88,7 +88,7 @@ def _in_new_process(batch: Path, who: str) -> dict[str, Any]:
 def _decide(batch: str, who: str) -> None:
     decide: Callable[[Any], str]
     if who == PLAIN:
-        decide = obvious.pick
+        decide = baseline.pick
     else:
         from selection.rules import select_article
 

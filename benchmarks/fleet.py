@@ -16,7 +16,7 @@ import worker
 from benchmarks import corpus
 from benchmarks.product import SAMPLE
 from benchmarks.result import Result, Settings, Table
-from worker.local import local_queue
+from worker.local_fleet import local_queue
 from worker.settings import SAFE_WORKER
 from worker.settings import Settings as QueueSettings
 

@@ -30,7 +30,7 @@ HOW = (
     "Whole processes on one file of {megabytes:.0f} MB, {articles:,} articles: those of {source} "
     "again and again, with new words in every copy. Medians of {runs} runs, taken in turn. "
     "Working seconds are those less the seconds that the same command takes for a batch without "
-    "articles. The obvious script is `benchmarks/obvious.py`, `jq -c .` only copies, bare ijson "
+    "articles. The obvious script is `benchmarks/baseline.py`, `jq -c .` only copies, bare ijson "
     "only parses (yajl2_c, `basic_parse`)."
 )
 
@@ -110,7 +110,7 @@ def _contestants() -> dict[str, _Contestant]:
             lambda batch, output: [
                 sys.executable,
                 "-m",
-                "benchmarks.obvious",
+                "benchmarks.baseline",
                 str(batch),
                 str(output),
             ]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import browser
 import pytest
-from fleet import Events, Server, Workers, running_server
 
 from selection.text.backend import available
+from tests.support import browser
+from tests.support.queue_server import Events, Server, Workers, running_server
 
 # The marker of a test that uses one of these fixtures.
 _MARKERS = {"server": "queue", "stack": "queue", "browser": "browser"}

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from agreement import facts_of, right_facts
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from selection import Decision, select_article
 from selection.model import TEXT_FIELD
+from tests.support.compare import facts_of, right_facts
 
 pytestmark = pytest.mark.usefixtures("each_backend")
 

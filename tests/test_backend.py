@@ -11,16 +11,16 @@ from array import array
 from collections import Counter
 from random import Random
 
-import plain
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from test_cli import run
-from test_text import _TEXTS as TEXTS
 
 from selection.text.backend import Backend, available
 from selection.text.overlap import Counts
 from selection.text.tokens import IN_ITS_WORD, SEPARATOR, SPACE, fold_page
+from tests.support import reference
+from tests.support.command import run
+from tests.support.texts import TEXTS, examples
 from worker.settings import Settings, SettingsError
 
 BACKENDS = list(available().values())
@@ -29,9 +29,9 @@ every_backend = pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend:
 
 def counted(*texts: str) -> Counts:
     """The counts by the plain recipe."""
-    its_tokens = [plain.tokens(text) for text in texts]
+    its_tokens = [reference.tokens(text) for text in texts]
     sets = Counter[int]()
-    shingles = [plain.shingles_of(tokens) for tokens in its_tokens]
+    shingles = [reference.shingles_of(tokens) for tokens in its_tokens]
     for shingle in set().union(*shingles):
         sets[sum(1 << i for i, own in enumerate(shingles) if shingle in own)] += 1
     one, two, three = map(len, its_tokens)
@@ -59,13 +59,6 @@ def test_counts_by_hand(backend: Backend) -> None:
     assert counts == Counts((6, 6, 6), (0, 0, 1, 0, 0, 1, 0, 1))
     assert backend.measure("a b", "A, b!", "b a") == Counts((2, 2, 2), (0, 0, 0, 1, 1, 0, 0, 0))
     assert backend.measure("", "...", "a") == Counts((0, 0, 1), (0, 0, 0, 0, 1, 0, 0, 0))
-
-
-def examples(number: int) -> settings:
-    """So many, however slow the machine is."""
-    return settings(
-        max_examples=number, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-    )
 
 
 _SOME = st.sampled_from(["", " o gol de placa do River ", "\u2026", " ΟΔΟΣ", "x" * 70])
@@ -117,7 +110,7 @@ def test_many_tokens_and_shingles(backend: Backend) -> None:
 def test_every_character_of_the_basic_plane_by_itself_and_in_a_word() -> None:
     for page in range(256):
         text = "".join(f"{chr(c)} a{chr(c)}b " for c in range(page * 256, page * 256 + 256))
-        right = len(plain.tokens("x " + text))
+        right = len(reference.tokens("x " + text))
         for backend in BACKENDS:
             assert backend.measure("x " + text, "", "").tokens[0] == right, (backend.name, page)
 

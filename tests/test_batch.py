@@ -16,9 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import batches
 import pytest
-from bounded import SECONDS, line_with
 
 from selection import Extractor, Progress, Rule, SelectionError, Summary, select_file
 from selection.batch import check_files, default_output
@@ -41,6 +39,8 @@ from selection.errors import (
     RootNotObjectError,
     WriteError,
 )
+from tests.support import batches
+from tests.support.process import SECONDS, line_with
 
 EXTRACTORS = {"newspaper4k", "readability", "trafilatura"}
 SAMPLE = Path(__file__).parents[1] / "examples" / "river_plate_extracted.json"

@@ -6,14 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
-from batches import article, write
-from plain import choose
 
 from benchmarks import corpus, quality, tables
 from benchmarks.growth import exponent
 from benchmarks.quality import Judged, Match, Quality
 from benchmarks.result import Goal, Result, Settings, Table
 from selection.model import Extractor
+from tests.support.batches import article, write
+from tests.support.reference import choose
 
 
 def test_the_exponent_of_a_square_is_two_and_of_a_constant_nothing() -> None:

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bounded import line_with, read, until
+
+from tests.support.process import line_with, read, until
 
 ROOT = Path(__file__).parents[1]
-FILES = sorted(path for folder in ("tests", "faults") for path in (ROOT / folder).rglob("*.py"))
+FILES = sorted(path for folder in ("tests", "robustness") for path in (ROOT / folder).rglob("*.py"))
 # The position of each call's timeout; None: only by name.
 WAITS = {"wait": 0, "join": 0, "communicate": 1, "run": None, "check_output": None, "urlopen": 2}
 SLEEPING = "import time; print('began', flush=True); time.sleep(600)"

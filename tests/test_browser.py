@@ -75,7 +75,7 @@ def installers(folder: Path, *, apt_works: bool) -> Path:
 @pytest.mark.skipif(os.getuid() != 0, reason="apt-get is for root")
 def test_root_installs_chromium_with_apt_get(tmp_path: Path) -> None:
     calls = installers(tmp_path, apt_works=True)
-    done = run_without_browser(tmp_path, "tests/browser.py", CI="true")
+    done = run_without_browser(tmp_path, "tests/support/browser.py", CI="true")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["browser: installing Chromium with apt-get"]
     asked = [line for line in calls.read_text().splitlines() if line.startswith("apt-get")]
@@ -84,7 +84,7 @@ def test_root_installs_chromium_with_apt_get(tmp_path: Path) -> None:
         "apt-get -qq install --yes --no-install-recommends chromium",
     ]
     calls.unlink()
-    assert run_without_browser(tmp_path, "tests/browser.py").stdout == ""
+    assert run_without_browser(tmp_path, "tests/support/browser.py").stdout == ""
     assert not calls.exists()
 
 
@@ -93,7 +93,7 @@ def test_where_nothing_can_be_installed_that_is_said(tmp_path: Path, ci: str, co
     installers(tmp_path, apt_works=False)
     # Playwright must not get as far as a download.
     broken = {"PLAYWRIGHT_DOWNLOAD_HOST": "http://127.0.0.1:1"}
-    done = run_without_browser(tmp_path, "tests/browser.py", CI=ci, **broken)
+    done = run_without_browser(tmp_path, "tests/support/browser.py", CI=ci, **broken)
     assert done.returncode == code
     lines = [line for line in done.stdout.splitlines() if line.startswith("browser: ")]
     assert lines[-2:][0] == "browser: downloading Playwright's Chromium"

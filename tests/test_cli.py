@@ -13,39 +13,12 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-import batches
-import bounded
 import pytest
 
-SELECTION = [sys.executable, "-m", "selection"]
-
-
-def run(
-    *arguments: str | Path, cwd: Path | None = None, **environment: str
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*SELECTION, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env={**os.environ, **environment},
-        timeout=60,
-    )
-
-
-def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command,
-        shell=True,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=bounded.SECONDS,
-    )
-
-
-def picks(path: Path) -> list[str]:
-    return [article["selected_extractor"] for article in json.loads(path.read_text())["articles"]]
+from tests.support import batches
+from tests.support.command import SELECTION, run, shell
+from tests.support.process import SECONDS, killed_after
+from tests.support.process import read as read_terminal
 
 
 @pytest.fixture
@@ -199,7 +172,7 @@ def test_a_file_that_may_not_be_read_is_no_wrong_usage(arguments: str) -> None:
             text=True,
             cwd=folder,
             env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
-            timeout=bounded.SECONDS,
+            timeout=SECONDS,
         )
     assert done.returncode == 66
     assert "in: this file may not be read; check its permissions" in done.stderr
@@ -320,7 +293,7 @@ def test_a_reader_that_goes_away_ends_it_quietly(tmp_path: Path) -> None:
     )
     assert process.stdout is not None
     assert process.stderr is not None
-    with bounded.killed_after(process):
+    with killed_after(process):
         process.stdout.readline()
         process.stdout.close()
         assert process.stderr.read() == b""
@@ -368,7 +341,7 @@ def test_standard_output_that_is_full_is_a_failure(batch: Path, arguments: tuple
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
-            timeout=bounded.SECONDS,
+            timeout=SECONDS,
         )
     assert done.returncode == 74
     assert done.stderr.endswith("selection: error: standard output: No space left on device\n")
@@ -409,7 +382,7 @@ class Terminal:
         """All that was shown up to that text."""
         shown = ""
         while text not in shown:
-            more = bounded.read(self._leader)
+            more = read_terminal(self._leader)
             assert more, f"ended without {text!r}: {shown}"
             shown += more.decode()
         return shown
@@ -418,7 +391,7 @@ class Terminal:
         """All that is shown until the process closes its terminal."""
         shown = b""
         try:
-            while more := bounded.read(self._leader):
+            while more := read_terminal(self._leader):
                 shown += more
         except OSError:  # how Linux says that the other side is closed
             pass
@@ -429,5 +402,5 @@ class Terminal:
 
     def __exit__(self, *_: object) -> None:
         self.process.kill()
-        self.process.wait(bounded.SECONDS)
+        self.process.wait(SECONDS)
         os.close(self._leader)

@@ -10,15 +10,16 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
+from functools import partial
 from pathlib import Path
 
-import batches
 import pytest
-from test_cli import SELECTION, run
 
 from selection.cli.plan import plan
 from selection.cli.tables import shorten
+from tests.support import batches
+from tests.support.command import SELECTION, run
+from tests.support.process import frozen_while_it_writes
 
 
 @pytest.fixture
@@ -259,21 +260,20 @@ def test_a_stopped_run_says_what_is_done_and_what_is_not(
     os.mkfifo(tmp_path / "b.json")
     batches.write_long(tmp_path / "c.json", 2000)
     batches.write(tmp_path / "d.json", [])
-    process = subprocess.Popen(
-        [*SELECTION, "run", "a.json", "b.json", "c.json", "d.json"],
-        cwd=tmp_path,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
+    process = frozen_while_it_writes(
+        partial(
+            subprocess.Popen,
+            [*SELECTION, "run", "a.json", "b.json", "c.json", "d.json"],
+            cwd=tmp_path,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        ),
+        tmp_path / "c_selected.json",
     )
     assert process.stderr is not None
-    while "b.json" not in process.stderr.readline():
-        pass
-    deadline = time.monotonic() + 60
-    while not any(name.startswith(".c_selected") for name in os.listdir(tmp_path)):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
     process.send_signal(number)
+    process.send_signal(signal.SIGCONT)
     rest = process.stderr.read().splitlines()
     process.stderr.close()
     assert process.wait(60) == 128 + number

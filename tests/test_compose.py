@@ -25,7 +25,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
-import batches
 import pytest
 import yaml
 from redis import Redis
@@ -35,9 +34,10 @@ from redis.retry import Retry
 from rq import Queue
 
 from selection.verify import verify_files
+from tests.support import batches
 from worker import Settings, enqueue
-from worker.follow import follow
-from worker.local import server_program
+from worker.cli.wait import follow
+from worker.local_fleet import server_program
 
 ROOT = Path(__file__).parents[1]
 PASSWORD = "a/b#c?d[e@f:g%20 $h'i\"j"  # all that a URL, a shell or the server could mistake
@@ -513,7 +513,7 @@ def test_the_server_s_health_check_needs_the_password(stack: Stack) -> None:
 
 def test_the_trial_says_why_it_is_skipped_where_no_engine_can_be_started(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "faults.containers"],
+        [sys.executable, "-m", "robustness.containers"],
         env={"PATH": str(tmp_path), "TMPDIR": str(tmp_path)},
         cwd=ROOT,
         capture_output=True,

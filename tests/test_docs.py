@@ -15,14 +15,14 @@ import click
 import pytest
 
 from benchmarks.__main__ import PARTS
-from faults.__main__ import KINDS
+from robustness.__main__ import KINDS
 from selection import Decision, Rule, State, Summary, errors
 from selection.cli.commands import selection
-from worker.cli import selection_worker
-from worker.events import Event
-from worker.job_state import JobState
-from worker.job_state import State as JobStates
+from worker.cli.commands import selection_worker
 from worker.settings import Settings
+from worker.state.events import Event
+from worker.state.job_state import JobState
+from worker.state.job_state import State as JobStates
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "benchmarks" / "README.md"])
@@ -82,7 +82,7 @@ def test_every_link_leads_to_a_file_and_a_heading(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_file_that_is_named_exists(name: str) -> None:
-    pattern = r"`((?:selection|worker|tests|examples|benchmarks|faults|docs)/[\w./]*)`"
+    pattern = r"`((?:selection|worker|tests|examples|benchmarks|robustness|docs)/[\w./]*)`"
     named = re.findall(pattern, text_of(name))
     made = {"examples/river_plate_extracted_report.html"}
     made.add("examples/river_plate_extracted_selected.json")
@@ -182,7 +182,7 @@ def test_the_table_of_errors_is_complete() -> None:
 
 
 def test_the_tables_of_faults_and_benchmarks_are_complete() -> None:
-    assert names_in(section("docs/robustness.md", "The fault suite")) == set(KINDS)
+    assert names_in(section("docs/robustness.md", "The robustness suite")) == set(KINDS)
     parts = text_of("benchmarks/README.md").split("| part |")[1]
     assert {cells[0] for cells in first_cells(parts)} == set(PARTS)
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from judge import Members, judged
 
 from selection import SelectionError, errors, select_file
 from selection.errors import (
@@ -21,6 +20,7 @@ from selection.errors import (
     NotANumberError,
     RootNotObjectError,
 )
+from tests.support.json_reference import Members, judged
 
 PICKS = {"newspaper4k", "readability", "trafilatura"}
 

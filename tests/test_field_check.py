@@ -8,14 +8,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import batches
 import pytest
-from batches import COMMON
-from test_cli import picks, run
 
 from selection import select_file
 from selection.field_check import FieldCheck, texts_of
 from selection.report.write import write_report
+from tests.support import batches
+from tests.support.batches import COMMON
+from tests.support.command import picks, run
 
 
 def warnings_of(*articles: Any) -> tuple[str, ...]:

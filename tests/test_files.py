@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fleet import Events, Workers
 from rq import Queue
 from rq.serializers import JSONSerializer
 
@@ -38,6 +37,7 @@ from selection.parallel import cores
 from selection.report.write import write_report
 from selection.storage import temporary
 from selection.storage.transient import is_transient
+from tests.support.queue_server import Events, Workers
 from worker import Settings, SettingsError
 
 BATCH = b'{"articles": [{"newspaper4k": {"text": "a b"}}]}'

@@ -8,10 +8,10 @@ import sys
 import tarfile
 from pathlib import Path
 
-import batches
 import pytest
-from fleet import Server, Workers
 
+from tests.support import batches
+from tests.support.queue_server import Server, Workers
 from worker import enqueue
 
 ROOT = Path(__file__).parents[1]
@@ -41,7 +41,7 @@ def test_a_folder_with_a_worker_py_of_its_own_does_not_disturb_a_worker(
 
 # What a checkout has, and so must an archive.
 PARTS = [
-    *(".ci", "benchmarks", "docs", "examples", "faults", "selection", "tests", "worker"),
+    *(".ci", "benchmarks", "docs", "examples", "robustness", "selection", "tests", "worker"),
     *(".dockerignore", ".env.example", ".gitignore", "CHANGELOG.md", "Makefile", "README.md"),
     *("MANIFEST.in", "docker-compose.yml", "pyproject.toml", "setup.py"),
 ]

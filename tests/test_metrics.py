@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
-import batches
 import pytest
-from bounded import SECONDS, line_with, until
-from fleet import Server, Workers
 from prometheus_client.parser import text_string_to_metric_families
 
 import worker
-from worker.doctor import examine
+from tests.support import batches
+from tests.support.process import SECONDS, line_with, until
+from tests.support.queue_server import Server, Workers
+from worker.checks.doctor import examine
 
 
 @pytest.fixture

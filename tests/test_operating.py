@@ -18,9 +18,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import batches
 import pytest
-from fleet import Events, Server, Workers, children
 from redis import Redis
 from rich.console import Console
 from rq import Queue
@@ -28,13 +26,16 @@ from rq.job import Job
 from rq.serializers import JSONSerializer
 
 import worker
-from worker import health, show
+from tests.support import batches
+from tests.support.queue_server import Events, Server, Workers, children
+from worker import health
 from worker.address import AddressError, find_address, parse_url
-from worker.job_state import State
-from worker.members import Member, registration
+from worker.cli import tables
 from worker.processes import identity, runs
 from worker.settings import Settings, SettingsError
-from worker.status import Batch, newest_batches, read_backlog, read_batches, read_workers
+from worker.state.job_state import State
+from worker.state.registrations import Member, registration
+from worker.state.status import Batch, newest_batches, read_backlog, read_batches, read_workers
 
 FUNCTION = "worker.jobs.select_batch"
 
@@ -449,7 +450,7 @@ def test_control_characters_are_escaped_everywhere(workers: Workers, client: Red
 
 def test_an_error_has_its_line_and_column() -> None:
     error = {"type": "E", "message": "m", "byte": 5, "line": 2, "column": 3}
-    assert show.what_happened(Batch("j", State.FAILED, error=error)) == (
+    assert tables.what_happened(Batch("j", State.FAILED, error=error)) == (
         "E: m (line 2 column 3, byte 5)"
     )
 
@@ -460,7 +461,7 @@ def test_tables_fit_the_terminal_and_keep_the_end_of_a_path(width: int) -> None:
     path = "/data/" + "folder/" * 30 + "end.json"
     error = {"type": "RootNotObjectError", "message": "the root is not an object", "byte": 5}
     batch = Batch("selection-" + "0" * 32, State.FAILED, path=path, attempt=1, error=error)
-    console.print(show.BatchTable([batch]))
+    console.print(tables.BatchTable([batch]))
     lines = console.export_text().splitlines()
     assert max(map(len, lines)) <= width
     assert any("end.json" in line for line in lines)
@@ -469,9 +470,9 @@ def test_tables_fit_the_terminal_and_keep_the_end_of_a_path(width: int) -> None:
 
 
 def test_the_middle_of_a_long_text_is_left_out() -> None:
-    assert show.shortened("/data/a.json", 12) == "/data/a.json"
-    assert show.shortened("/data/abcdef.json", 11) == "/da…ef.json"
-    assert show.shortened("日本語日本語", 7) == "日…本語"
+    assert tables.shortened("/data/a.json", 12) == "/data/a.json"
+    assert tables.shortened("/data/abcdef.json", 11) == "/da…ef.json"
+    assert tables.shortened("日本語日本語", 7) == "日…本語"
 
 
 @contextmanager

@@ -21,11 +21,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import batches
 import pytest
-from bounded import SECONDS, killed_after, line_with, until
-from bounded import read as read_terminal
-from fleet import SAFE, Events, Server, Workers, children, kill, running_server
 from prometheus_client import CollectorRegistry, generate_latest
 from redis import ConnectionPool, Redis
 from rq import Queue
@@ -34,19 +30,23 @@ from rq.serializers import JSONSerializer
 from selection import Extractor
 from selection.parallel.cores import usable_cores
 from selection.verify import verify_files
+from tests.support import batches
+from tests.support.process import SECONDS, killed_after, line_with, until
+from tests.support.process import read as read_terminal
+from tests.support.queue_server import SAFE, Events, Server, Workers, children, kill, running_server
 from worker.address import parse_url
+from worker.checks.check_result import Finding
+from worker.checks.doctor import examine
+from worker.checks.server_checks import reach
 from worker.connections import server_time
-from worker.doctor import examine
-from worker.finding import Finding
 from worker.health import is_alive
-from worker.job_state import JobState, State
-from worker.members import registration
 from worker.metrics import QueueCollector
-from worker.records import read_payload
-from worker.serialized import Form, read
-from worker.server_checks import reach
 from worker.settings import Settings, SettingsError
-from worker.status import read_backlog, read_workers
+from worker.state.job_state import JobState, State
+from worker.state.records import read_payload
+from worker.state.registrations import registration
+from worker.state.serialized import Form, read
+from worker.state.status import read_backlog, read_workers
 
 # The schema of job.meta
 
@@ -568,7 +568,7 @@ def test_doctor_finds_a_folder_of_outputs_that_cannot_be_written(
     script = """
 import os
 from worker import Settings
-from worker.queue_checks import jobs
+from worker.checks.queue_checks import jobs
 settings = Settings.from_environment()
 connection = settings.connect()
 connection.ping()
@@ -952,7 +952,8 @@ class Wrong(real):
         return super().now(tz) + datetime.timedelta(seconds=float(sys.argv[1]))
 datetime.datetime = Wrong
 time.time = lambda: real.now().timestamp() + float(sys.argv[1])
-from worker import health, settings, status
+from worker import health, settings
+from worker.state import status
 found = settings.Settings.from_environment()
 print(len(status.read_workers(found.connect(), found)), health.is_alive(found))
 """

@@ -11,10 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-import batches
 import pytest
-from bounded import read, until
-from test_cli import SELECTION, run
 
 from selection import Progress, select_file
 from selection.errors import HelperError, InvalidJsonError, WriteError
@@ -22,6 +19,9 @@ from selection.model import Extractor
 from selection.parallel.pool import Pool, Work
 from selection.stream.parser import parse_article
 from selection.stream.parts import Content
+from tests.support import batches
+from tests.support.command import SELECTION, run
+from tests.support.process import frozen_while_it_writes, read
 
 MAKERS = [batches.picks_newspaper4k, batches.picks_readability, batches.picks_trafilatura]
 # Enough for workers to be started, and for all of them to get something.
@@ -171,31 +171,18 @@ def test_a_full_disk_ends_the_workers(batch: Path, monkeypatch: pytest.MonkeyPat
     assert os.listdir(batch.parent) == [batch.name]
 
 
-def has_begun(process: subprocess.Popen[bytes], folder: Path) -> bool:
-    return process.poll() is not None or any(folder.glob(".*.tmp"))
-
-
 def begin_run(folder: Path, output: int) -> subprocess.Popen[bytes]:
-    """Start a run and freeze it while it writes.
-
-    Its input is finite: a run that ends before it is frozen is started again.
-    """
     path = batches.write_long(folder / "long.json", 400)
-    for _ in range(10):
-        process = subprocess.Popen(
+    return frozen_while_it_writes(
+        partial(
+            subprocess.Popen,
             [*SELECTION, "run", str(path), "--jobs", "2"],
             stdout=output,
             stderr=output,
             start_new_session=True,
-        )
-        until(partial(has_begun, process, folder), "a run writes")
-        process.send_signal(signal.SIGSTOP)
-        if process.poll() is None and any(folder.glob(".*.tmp")):
-            return process
-        process.send_signal(signal.SIGCONT)
-        process.wait(60)
-        (folder / "long_selected.json").unlink()
-    raise AssertionError("every run ended before it could be frozen")
+        ),
+        folder / "long_selected.json",
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

@@ -13,10 +13,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-import batches
 import pytest
-from bounded import SECONDS, until
-from fleet import Events, Server, Workers, children, kill
 from redis import Redis
 from rq import Queue
 from rq.job import Job
@@ -27,8 +24,11 @@ import worker
 from selection import SelectionError
 from selection.errors import InputForbiddenError, InputMissingError, OutputIsInputError
 from selection.verify import verify_files
-from worker.follow import follow
-from worker.status import Batch, read_batches
+from tests.support import batches
+from tests.support.process import SECONDS, until
+from tests.support.queue_server import Events, Server, Workers, children, kill
+from worker.cli.wait import follow
+from worker.state.status import Batch, read_batches
 
 FUNCTION = "worker.jobs.select_batch"
 

@@ -12,12 +12,9 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-import batches
 import pytest
-from batches import COMMON, OTHER
 from hypothesis import given
 from hypothesis import strategies as st
-from test_cli import run
 
 from selection import select_article
 from selection.errors import InputForbiddenError, OutputForbiddenError, WriteError
@@ -31,6 +28,9 @@ from selection.report.write import read_facts, write_report
 from selection.stream.parts import Article
 from selection.stream.scan import scan
 from selection.text.markup import visible_text
+from tests.support import batches
+from tests.support.batches import COMMON, OTHER
+from tests.support.command import run
 
 ROOT = Path(__file__).parent.parent
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-import batches
 import pytest
-from batches import COMMON, OTHER
-from browser import DESKTOP, PHONE, launched, opened
 from playwright.sync_api import Browser, Page, expect
 
 from selection.report.write import write_report
+from tests.support import batches
+from tests.support.batches import COMMON, OTHER
+from tests.support.browser import DESKTOP, PHONE, launched, opened
 
 # It ends what it may stand in and runs what it can.
 HOSTILE = (

@@ -5,25 +5,18 @@ from __future__ import annotations
 import io
 from typing import Any
 
-import documents
 import pytest
-from documents import Document
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from selection.errors import DataError, InvalidJsonError
 from selection.stream.forms import HEAD_BYTES
 from selection.stream.parts import Article, Gap
 from selection.stream.scan import scan
+from tests.support import documents
+from tests.support.documents import Document, unhurried
 
 ALL_AT_ONCE = 1 << 20
-
-# How long an example takes depends on the machine; no test may.
-unhurried = settings(
-    max_examples=40,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
 
 
 def parts_of(data: bytes, read_size: int = ALL_AT_ONCE) -> list[Gap | Article]:

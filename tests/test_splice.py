@@ -5,18 +5,17 @@ from __future__ import annotations
 import io
 import re
 
-import documents
 import pytest
-from documents import Document
 from hypothesis import given
 from hypothesis import strategies as st
-from test_scan import unhurried
 
 from selection.model import Extractor
 from selection.rules import select_article
 from selection.stream.parts import Article
 from selection.stream.scan import scan
 from selection.stream.splice import pick_spans, splice
+from tests.support import documents
+from tests.support.documents import Document, unhurried
 
 
 def selected(data: bytes, read_size: int = 1 << 20) -> bytes:

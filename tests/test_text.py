@@ -10,10 +10,8 @@ import tracemalloc
 import unicodedata
 from random import Random
 
-import plain
 import pytest
-from bounded import SECONDS
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import selection.text.tokens
@@ -22,13 +20,9 @@ from selection.text.backend import available
 from selection.text.markup import visible_text
 from selection.text.shingles import measure
 from selection.text.tokens import Vocabulary, pack_texts, token_count, word_tokens
-
-
-def examples(number: int) -> settings:
-    """So many, however slow the machine is."""
-    return settings(
-        max_examples=number, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-    )
+from tests.support import reference
+from tests.support.process import SECONDS
+from tests.support.texts import ENTITIES, MARKUP, TEXTS, examples
 
 
 def tokens(text: str) -> list[str]:
@@ -238,7 +232,7 @@ def test_a_word_of_all_marks_in_any_order_has_the_plain_recipes_tokens(random: R
     marks = [char for char in map(chr, range(0x20000)) if unicodedata.combining(char)]
     random.shuffle(marks)
     word = "".join(["e", *marks, "a", *marks[:200], "ｶ", *marks[200:]])
-    assert tokens(word) == plain.tokens(word)
+    assert tokens(word) == reference.tokens(word)
 
 
 def test_every_character_has_the_plain_recipes_tokens() -> None:
@@ -248,7 +242,7 @@ def test_every_character_has_the_plain_recipes_tokens() -> None:
         char
         for char in map(chr, range(sys.maxunicode + 1))
         if unicodedata.category(char) not in unassigned
-        and tokens(f"A{char}Σ{char}{char}") != plain.tokens(f"A{char}Σ{char}{char}")
+        and tokens(f"A{char}Σ{char}{char}") != reference.tokens(f"A{char}Σ{char}{char}")
     ]
     assert wrong == []
 
@@ -263,7 +257,7 @@ _AWKWARD += ["㏂", "ﷺ1", "e\u0301", "\uff9e", "ｶ", "\U0001d165", "ǅ", "\u0
 def test_a_word_folded_in_pieces_has_the_plain_recipes_tokens(word: str, size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("selection.text.tokens._PIECE", size)
-        assert list(word_tokens(word)) == plain.tokens(word)
+        assert list(word_tokens(word)) == reference.tokens(word)
 
 
 def test_a_word_that_can_be_cut_anywhere_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -299,89 +293,39 @@ def test_a_long_run_of_marks_takes_no_object_a_mark() -> None:
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert found == plain.tokens(word)
+    assert found == reference.tokens(word)
     # 100,000 characters of four bytes in a few copies; an object for each would take 8 MB.
     assert peak < 4_000_000
 
 
 # ---------------------------------------------------------------- against the plain recipe
 
-_HOSTILE = st.lists(
-    st.sampled_from([*"![]()<>", "](", "![", "[a](b)", "![a](b)", " ", "\n", "a", "bc", "é"]),
-    max_size=40,
-).map("".join)
-
 
 @examples(1200)
-@given(_HOSTILE)
+@given(MARKUP)
 def test_visible_text_is_what_the_research_notes_expressions_leave(text: str) -> None:
-    assert visible_text(text) == plain.visible_text(text)
-
-
-_ENTITY_PIECES = [
-    *(
-        "&",
-        "#",
-        "x",
-        "X",
-        ";",
-        "&#",
-        "&#x",
-        "amp",
-        "lt",
-        "gt",
-        "nbsp",
-        "lsqb",
-        "notit",
-        "&lt;b&gt;",
-    ),
-    *("0", "00000000", "65", "128", "d800", "9999999", "99999999", "1114111", " ", "a"),
-]
-_ENTITIES = st.lists(st.sampled_from(_ENTITY_PIECES), max_size=14).map("".join)
+    assert visible_text(text) == reference.visible_text(text)
 
 
 @examples(600)
-@given(_ENTITIES)
+@given(ENTITIES)
 def test_entities_are_what_the_research_notes_recipe_makes_of_them(text: str) -> None:
-    assert visible_text(text) == plain.visible_text(text)
-
-
-_PIECES = [
-    st.text(max_size=12),
-    _HOSTILE,
-    _ENTITIES,
-    st.text("aeZΣσİſßﬁǅ_", max_size=10),
-    st.text("\u0300\u0301\u0327\u0344\u0345\u05b8\u0338\u20d0\U0001d165", max_size=12),
-    st.text("ｶﾊﾞﾟﾞ\uff9e\uff9f\u3099\u309aは", max_size=12),
-    st.text("\u1100\u1161\u11a8\u1112\u11ab가각ﾡￂ", max_size=12),
-    st.text("東京都。、々〆ㇰ", max_size=10),
-    st.text("العربية\u064b\u0651ﷺﻻ٣\u0640", max_size=10),
-    st.text("שלוםשּׁ\u05b8\u05c1\u200f", max_size=10),
-    st.text("\ud800\udbff\udc00\udfff_ \u00ad\u200d", max_size=8),
-    st.text("\x1c\x1f\x85\xa0\u2003\u3000\u2028 \t\n\u200b", max_size=8),
-    # Runs of marks up to 200, in and out of order.
-    st.builds(
-        lambda marks, times: "a" + (marks * 200)[:times],
-        st.text("\u0301\u0327\u05b8\u0344\uff9e\u3099\u0f73\U0001d165⚽", min_size=1, max_size=6),
-        st.integers(25, 200),
-    ),
-]
-_TEXTS = st.lists(st.one_of(_PIECES), max_size=6).map("".join)
+    assert visible_text(text) == reference.visible_text(text)
 
 
 @examples(1000)
-@given(_TEXTS)
+@given(TEXTS)
 def test_tokens_are_the_plain_recipes_tokens(text: str) -> None:
-    assert tokens(text) == plain.tokens(text)
+    assert tokens(text) == reference.tokens(text)
 
 
 @examples(200)
-@given(st.lists(_TEXTS, min_size=1, max_size=4))
+@given(st.lists(TEXTS, min_size=1, max_size=4))
 def test_packed_texts_have_one_number_for_each_token_of_the_plain_recipe(texts: list[str]) -> None:
     packed = pack_texts(texts)
     size = selection.text.tokens.ID_BYTES
     numbers = [[ids[i : i + size] for i in range(0, len(ids), size)] for ids in packed]
-    right = [plain.tokens(text) for text in texts]
+    right = [reference.tokens(text) for text in texts]
     assert list(map(len, numbers)) == list(map(len, right))
     assert list(map(token_count, packed)) == list(map(len, right))
     # One number a token and one token a number, over all the texts.
@@ -433,7 +377,7 @@ def test_a_vocabulary_does_not_remember_long_words() -> None:
 
 
 @examples(100)
-@given(st.lists(st.lists(_TEXTS, min_size=3, max_size=3), min_size=1, max_size=5))
+@given(st.lists(st.lists(TEXTS, min_size=3, max_size=3), min_size=1, max_size=5))
 def test_trimming_and_forgetting_change_no_count(batch: list[list[str]]) -> None:
     articles = [
         (

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import batches
 import pytest
 
 from selection import SelectionError, select_file
 from selection.errors import DifferenceError
 from selection.verify import verify_files
+from tests.support import batches
 
 # One article that goes to newspaper4k and one that goes to trafilatura, in few bytes.
 FIRST = b'{"newspaper4k": {"text": "a b"}}'

@@ -10,12 +10,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import batches
 import pytest
-from bounded import SECONDS, line_with
-from fleet import Events, Server, Workers, children, kill
 
 import worker
+from tests.support import batches
+from tests.support.process import SECONDS, line_with
+from tests.support.queue_server import Events, Server, Workers, children, kill
 
 
 def run(

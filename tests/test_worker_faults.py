@@ -17,9 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import batches
 import pytest
-from fleet import Events, Server, Workers, children
 from redis import Redis
 from redis.exceptions import RedisError
 from rq import Queue, Worker
@@ -29,12 +27,14 @@ from rq.serializers import JSONSerializer
 
 import worker
 from selection.verify import verify_files
+from tests.support import batches
+from tests.support.queue_server import Events, Server, Workers, children
 from worker.connections import server_time
-from worker.local import server_program
-from worker.recovery import enqueue_due
-from worker.report import error_as_dict
-from worker.rq_queue import SelectionQueue
-from worker.safe_worker import _how_it_ended
+from worker.local_fleet import server_program
+from worker.runtime.recorder import error_as_dict
+from worker.runtime.recovery import enqueue_due
+from worker.runtime.rq_queue import SelectionQueue
+from worker.runtime.rq_worker import _how_it_ended
 
 FUNCTION = "worker.jobs.select_batch"
 QUEUE, INTERMEDIATE = "rq:queue:selection", "rq:queue:selection:intermediate"

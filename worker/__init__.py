@@ -10,7 +10,7 @@ from __future__ import annotations
 TYPE_CHECKING = False  # as typing has it, whose import takes some milliseconds
 if TYPE_CHECKING:
     from worker.producer import enqueue
-    from worker.safe_worker import SelectionWorker
+    from worker.runtime.rq_worker import SelectionWorker
     from worker.settings import Settings, SettingsError
 
 __all__ = ["SelectionWorker", "Settings", "SettingsError", "enqueue"]

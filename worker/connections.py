@@ -20,7 +20,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.retry import Retry
 from rq.connections import parse_connection
 
-from worker import logs
+from worker import log_format
 
 _T = TypeVar("_T")
 
@@ -78,7 +78,7 @@ class Patience(Retry):
     def _log(self, error: Exception) -> None:
         if time.monotonic() - self._logged > _SECONDS_BETWEEN_LINES:
             self._logged = time.monotonic()
-            logs.log_outage(error)
+            log_format.log_outage(error)
 
 
 def _call(do: Callable[[], _T]) -> _T:

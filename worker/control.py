@@ -7,11 +7,11 @@ from redis.exceptions import WatchError
 from rq.command import send_command
 from rq.suspension import resume, suspend
 
-from worker.events import Event, publish
-from worker.job_state import ENDED, State
-from worker.records import read_records
 from worker.settings import Settings
-from worker.status import forget
+from worker.state.events import Event, publish
+from worker.state.job_state import ENDED, State
+from worker.state.records import read_records
+from worker.state.status import forget
 
 
 class ControlError(Exception):

@@ -15,6 +15,6 @@ def main() -> None:
         from worker import health
 
         sys.exit(health.main())
-    from worker.cli import main as run
+    from worker.cli.commands import main as run
 
     run()

@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from typing import BinaryIO, cast
 
 from worker.address import Address
-from worker.members import WORKERS_OF_QUEUE, Member, read_member
 from worker.processes import identity, runs
 from worker.settings import Settings, SettingsError
+from worker.state.registrations import WORKERS_OF_QUEUE, Member, read_member
 
 _SECONDS = 5
 _MOST_BYTES = 1 << 20
@@ -68,7 +68,7 @@ def _members(settings: Settings) -> list[Member]:
     if address is None or not address.is_plain:
         from redis.exceptions import RedisError
 
-        from worker.status import read_workers
+        from worker.state.status import read_workers
 
         try:
             return read_workers(settings.connect(), settings)

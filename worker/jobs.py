@@ -8,9 +8,10 @@ from rq import get_current_job
 
 from selection import select_file
 from selection.parallel.cores import usable_cores
-from worker import logs, retries
-from worker.handback import HandBack, orders
-from worker.report import Report
+from worker import log_format
+from worker.runtime import retries
+from worker.runtime.recorder import Report
+from worker.runtime.shutdown import HandBack, orders
 from worker.settings import Settings
 
 
@@ -36,7 +37,7 @@ def select_batch(path: str, output: str | None = None) -> dict[str, Any]:
     job = get_current_job()
     if job is None:
         return select_file(path, output, roots=settings.roots, jobs=jobs).as_dict()
-    logs.set_up(settings)
+    log_format.set_up(settings)
     retries.give_policy(job, settings)
     with Report(job, settings) as report:
         try:

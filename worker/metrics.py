@@ -21,9 +21,9 @@ from redis.exceptions import RedisError
 
 from selection import Extractor, Rule
 from selection.cli.messages import log
-from worker.events import COUNTERS, DURATION_BOUNDS
 from worker.settings import Settings
-from worker.status import read_backlog, read_workers
+from worker.state.events import COUNTERS, DURATION_BOUNDS
+from worker.state.status import read_backlog, read_workers
 
 # The counters that have a label: the part of a field's name before the colon, the label, and
 # its known values. These start at 0, since Prometheus takes no rate of the step from nothing.

@@ -16,13 +16,13 @@ from rq.exceptions import DuplicateJobError
 from rq.job import Job
 
 from selection.batch import check_files
-from worker.events import STREAM, Event, publish
-from worker.job_state import ENDED, JobState, State
-from worker.records import FUNCTION as FUNCTION
-from worker.records import Record, read_records
-from worker.serialized import Form
 from worker.settings import Settings
-from worker.status import forget, is_listed, open_queue
+from worker.state.events import STREAM, Event, publish
+from worker.state.job_state import ENDED, JobState, State
+from worker.state.records import FUNCTION as FUNCTION
+from worker.state.records import Record, read_records
+from worker.state.serialized import Form
+from worker.state.status import forget, is_listed, open_queue
 
 _RETRIED = (State.FAILED, State.STOPPED, State.CANCELED)
 _WAITING = (State.QUEUED, State.SCHEDULED, State.DEFERRED)

@@ -123,7 +123,7 @@ class Settings:
 
     @property
     def serializer(self) -> Serializer:
-        """What jobs are written with; reading them needs none, see :mod:`worker.serialized`."""
+        """The serializer of new jobs; :mod:`worker.state.serialized` reads jobs without one."""
         from rq.serializers import DefaultSerializer, JSONSerializer
 
         return JSONSerializer if self.is_safe else DefaultSerializer

@@ -1,0 +1,66 @@
+"""Batches with their right outputs, which the product has no part in."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import dataclass
+from typing import Any
+
+from tests.support import reference
+
+_WORDS = [f"w{number}" for number in range(500)]
+_ERRORS = [*[None] * 9, "timeout"]
+
+
+@dataclass(frozen=True)
+class Made:
+    """A batch's bytes and those of its right output."""
+
+    input: bytes
+    output: bytes
+
+
+def made(randomness: random.Random, articles: int, words: int) -> Made:
+    """A batch of so many articles of about so many words in each text."""
+    parts = [_article(randomness, number, words) for number in range(articles)]
+    return with_picks(parts, {"source": f"batch {randomness.random()}"})
+
+
+def made_large(randomness: random.Random, megabytes: int) -> Made:
+    """A batch of about that size, the same articles over and over."""
+    articles = [_article(randomness, number, 200) for number in range(20)]
+    times = megabytes * 1_000_000 // len(json.dumps(articles))
+    return with_picks(articles * times, {"source": f"batch {randomness.random()}"})
+
+
+def with_picks(articles: list[dict[str, Any]], root: dict[str, Any]) -> Made:
+    """The batch of these articles, with picks by the plain rules."""
+    texts = [json.dumps(article) for article in articles]
+    # An article that stands in it many times is decided once.
+    picks = {
+        text: reference.choose(article).extractor
+        for text, article in dict(zip(texts, articles)).items()
+    }
+    picked = [f'{text[:-1]}, "selected_extractor": "{picks[text]}"}}' for text in texts]
+    begin = f'{json.dumps(root)[:-1]}, "articles": [\n'
+    return Made(*((begin + ",\n".join(some) + "\n]}\n").encode() for some in (texts, picked)))
+
+
+def _article(randomness: random.Random, number: int, words: int) -> dict[str, Any]:
+    body = randomness.choices(_WORDS, k=words)
+    texts = {}
+    for name in reference.TEXT_FIELDS:
+        start, end = randomness.randrange(words // 3 + 1), randomness.randrange(words // 3 + 1)
+        around = randomness.choices(_WORDS, k=randomness.randrange(words // 4 + 1))
+        texts[name] = " ".join(body[start : words - end] + around)
+    return {
+        "id": number,
+        **{
+            name: {
+                reference.TEXT_FIELDS[name]: text,
+                "error": randomness.choice([None] * 9 + ["timeout"]),
+            }
+            for name, text in texts.items()
+        },
+    }

@@ -1,0 +1,1 @@
+"""Run docker-compose.yml on a real container engine: ``python -m robustness.containers``."""

@@ -1,0 +1,1 @@
+"""What several tests share: references, batches, a queue server, a browser, waits."""

@@ -1,0 +1,153 @@
+"""A real Chromium for the tests, with everything recorded that a page must not do.
+
+``python tests/support/browser.py`` installs one where there is none and that can be done.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+DESKTOP, PHONE = (1280, 900), (390, 844)
+
+
+MISSING = (
+    "no Chromium: install it (Debian: apt-get install chromium) or let Playwright download its "
+    "own (python -m playwright install chromium --with-deps)"
+)
+
+
+@cache
+def chromium() -> str | None:
+    """Find a browser that starts: one on PATH, or Playwright's own."""
+    for name in _NAMES:
+        if (found := shutil.which(name)) and _starts(found):
+            return found
+    with sync_playwright() as playwright:
+        own = playwright.chromium.executable_path
+    return own if os.path.exists(own) and _starts(own) else None
+
+
+def _starts(program: str) -> bool:
+    """Whether it runs here, with all the libraries that it needs."""
+    return _succeeds([program, "--version"], seconds=30, quiet=True)
+
+
+def install() -> bool:
+    """Install a browser where that can be done; return whether there is one afterwards."""
+    if os.getuid() == 0 and shutil.which("apt-get"):
+        print("browser: installing Chromium with apt-get", flush=True)
+        apt = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"]
+        _succeeds([*apt, "update"])
+        _succeeds([*apt, "install", "--yes", "--no-install-recommends", "chromium"])
+    if not _is_there():
+        print("browser: downloading Playwright's Chromium", flush=True)
+        _succeeds([sys.executable, "-m", "playwright", "install", "--no-shell", "chromium"])
+    return _is_there()
+
+
+def _is_there() -> bool:
+    chromium.cache_clear()
+    return chromium() is not None
+
+
+def is_ci() -> bool:
+    """Whether this is continuous integration, where no test may be skipped."""
+    return os.environ.get("CI", "").lower() not in ("", "0", "false")
+
+
+def _succeeds(command: list[str], seconds: int = 600, quiet: bool = False) -> bool:
+    output = subprocess.DEVNULL if quiet else None
+    try:
+        done = subprocess.run(command, stdout=output, stderr=output, timeout=seconds)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
+
+
+@contextmanager
+def launched() -> Iterator[Browser]:
+    """Chromium, until the end."""
+    program = chromium()  # may use Playwright itself, which cannot be started twice
+    assert program is not None, MISSING
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=_ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Recorded:
+    """What a page did besides being looked at."""
+
+    console: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+    dialogs: list[str] = field(default_factory=list)
+
+    def require_nothing(self, file: Path) -> None:
+        """It loaded its own file and said and asked nothing."""
+        assert self.console == []
+        assert self.errors == []
+        assert self.dialogs == []
+        assert {url.partition("#")[0] for url in self.requests} == {file.as_uri()}
+
+
+@contextmanager
+def opened(
+    browser: Browser,
+    file: Path,
+    hash: str = "",
+    scheme: Literal["light", "dark"] = "light",
+    size: tuple[int, int] = DESKTOP,
+) -> Iterator[Page]:
+    """A page of a file in a profile of its own; in the end nothing may have been recorded."""
+    recorded = Recorded()
+    context = browser.new_context(
+        color_scheme=scheme, viewport={"width": size[0], "height": size[1]}
+    )
+    page = context.new_page()
+    page.on("console", lambda message: recorded.console.append(message.text))
+    page.on("pageerror", lambda error: recorded.errors.append(str(error)))
+    # Of the page's own icon, a data: address, nothing leaves it.
+    page.on(
+        "request",
+        lambda request: None if request.url == "data:," else recorded.requests.append(request.url),
+    )
+
+    def dismiss(dialog: object) -> None:
+        recorded.dialogs.append(str(dialog))
+        page.close()
+
+    page.on("dialog", dismiss)
+    page.goto(file.as_uri() + hash)
+    yield page
+    recorded.require_nothing(file)
+    context.close()
+
+
+if __name__ == "__main__":
+    if chromium() is None and not install():
+        print(f"browser: {MISSING}")
+        sys.exit(is_ci())

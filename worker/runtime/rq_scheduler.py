@@ -1,0 +1,101 @@
+"""RQ's scheduler, which ends with its worker and which no job ends."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import Any
+
+from redis import Redis
+from redis.exceptions import RedisError
+from rq.registry import ScheduledJobRegistry
+from rq.scheduler import ForkProcess, RQScheduler, run
+
+from worker.connections import Patience
+from worker.runtime.children import become_child
+from worker.runtime.recovery import enqueue_due
+from worker.runtime.rq_queue import SelectionQueue
+
+# It is renewed every second.
+_SECONDS_OF_A_LOCK = 10
+
+
+class SelectionScheduler(RQScheduler):
+    """RQ's scheduler with four differences.
+
+    - It ends when its worker is killed, and at once when it is stopped while the server is
+      away.
+    - It enqueues each job once and by the server's clock, however many schedulers there are.
+    - A job that cannot be read goes to the worker, which refuses it.
+    - Another takes its place some seconds after it was killed. In RQ that takes a minute, in
+      which no delayed retry begins.
+    """
+
+    def __init__(self, queues: Any, connection: Redis, patience: Patience, **options: Any) -> None:
+        super().__init__(queues, connection=connection, **options)
+        self._of_worker = connection
+        self._patience = patience
+
+    def start(self) -> Any:
+        """Start the process."""
+        self._status = self.Status.STARTED
+        # Each process has connections of its own.
+        self._connection = None
+        process = ForkProcess(target=_run, args=(self, os.getpid()), daemon=True)
+        self._process = process  # type: ignore[assignment]
+        process.start()
+        return process
+
+    def end_with(self, parent: int) -> None:
+        """In the scheduler's process: end with the worker."""
+        become_child(parent, self._of_worker)
+
+    def acquire_locks(self, auto_start: bool = False) -> set[str]:
+        """Take the locks that are free."""
+        taken: set[str] = super().acquire_locks(auto_start)
+        self._shorten(taken)
+        return taken
+
+    def heartbeat(self) -> None:
+        """Keep the locks."""
+        super().heartbeat()
+        self._shorten(self._acquired_locks)
+
+    def _shorten(self, names: set[str]) -> None:
+        for name in names:
+            self.connection.expire(self.get_locking_key(name), _SECONDS_OF_A_LOCK)
+
+    def enqueue_scheduled_jobs(self) -> None:
+        """Enqueue what is due."""
+        self._status = self.Status.WORKING
+        for name in self._acquired_locks:
+            registry = ScheduledJobRegistry(
+                name, connection=self.connection, serializer=self.serializer
+            )
+            queue = SelectionQueue(name, connection=self.connection, serializer=self.serializer)
+            enqueue_due(queue, registry)
+        self._status = self.Status.STARTED
+
+    def request_stop(self, signum: Any = None, frame: Any = None) -> None:
+        """Stop after the next command, without waiting for the server."""
+        self._patience.end()
+        super().request_stop(signum, frame)
+
+    def work(self) -> None:
+        """Enqueue what is due every second, until it is stopped."""
+        try:
+            super().work()
+        except RedisError:
+            if not self._stop_requested:
+                raise
+            self.log.warning("Scheduler stopped without the server")
+
+    def stop(self) -> None:
+        """Release the locks, as far as the server can be reached."""
+        with suppress(RedisError):
+            super().stop()
+
+
+def _run(scheduler: SelectionScheduler, parent: int) -> None:
+    scheduler.end_with(parent)
+    run(scheduler)

@@ -1,0 +1,1 @@
+"""What Redis holds about jobs and workers, read as data."""
