@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any
 from selection.errors import OutputFolderMissingError
 from selection.field_check import FieldCheck
 from selection.model import Extractor, Rule
-from selection.parallel.decided import decided
-from selection.storage.input import READ_SIZE, Source
-from selection.storage.output import AtomicFile
-from selection.storage.target import open_target
+from selection.reader import BatchReader, Progress
+from selection.storage.interface import READ_SIZE
+from selection.storage.opening import check_output, open_output
 from selection.stream.parts import Gap
-from selection.stream.splice import splice
+from selection.stream.splice import insert_pick
 
 if TYPE_CHECKING:
     from selection.parallel.pool import Pool
@@ -29,22 +28,6 @@ SUFFIX = "_selected"
 
 #: Bytes that are selected in about the time in which a worker process starts, a tenth of a second.
 WORTH_WORKERS = 8 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a batch is.
-
-    Attributes:
-        bytes_done, bytes_total: of the input.
-        articles: decided so far.
-        picks: how many of them each extractor got.
-    """
-
-    bytes_done: int
-    bytes_total: int
-    articles: int
-    picks: Mapping[Extractor, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,21 +138,20 @@ def select_with(
     skipped = 0
     field_check = FieldCheck()
     with (
-        Source(path, roots) as source,
-        AtomicFile(target, source, roots) as file,
-        source.unchanging(),
+        BatchReader(path, roots, read_size) as reader,
+        open_output(target, reader.input, roots) as file,
     ):
-        for part, pick in decided(source, read_size, pool):
+        for part, pick in reader.decided_parts(pool):
             if isinstance(part, Gap):
                 file.write((part.raw,))
                 skipped += part.skipped
             elif pick:
-                file.write(splice(part.raw, pick.extractor, pick.spans))
+                file.write(insert_pick(part.raw, pick.extractor, pick.spans))
                 picks[pick.extractor] += 1
                 rules[pick.rule] += 1
                 field_check.add(pick.with_text, part.raw)
             if progress:
-                progress(Progress(part.end, source.size, picks.total(), dict(picks)))
+                progress(reader.progress(picks))
     return Summary(
         input=path,
         output=target,
@@ -177,7 +159,7 @@ def select_with(
         skipped=skipped,
         picks=dict(picks),
         rules=dict(rules),
-        bytes=source.size,
+        bytes=reader.bytes_done,
         seconds=time.perf_counter() - began,
         python=".".join(map(str, sys.version_info[:3])),
         unicode=unicodedata.unidata_version,
@@ -202,7 +184,9 @@ def check_files(
         InputError, OutputError, TransferError: as :func:`select_file`.
     """
     target = default_output(path) if output is None else output
-    with Source(path, roots) as source:
-        with suppress(OutputFolderMissingError), open_target(target, source, roots):
-            pass
-        return source.found, target
+    with BatchReader(path, roots) as reader:
+        with suppress(OutputFolderMissingError):
+            check_output(target, reader.input, roots)
+        found = reader.input.status
+        assert found  # so far every input is a local file
+        return found, target

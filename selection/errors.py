@@ -210,7 +210,7 @@ class WriteError(TransferError):
     """The system could not write on: no space, say."""
 
 
-class HelperError(TransferError):
+class WorkerProcessError(TransferError):
     """A worker process of the pool ended early, for example because it was killed."""
 
 

@@ -326,7 +326,7 @@ RETRYABLE = {
     "ReadError",
     "WriteError",
     "InputChangedError",
-    "HelperError",
+    "WorkerProcessError",
     "OutOfMemoryError",
 }
 

@@ -202,8 +202,8 @@ def verify(input: str, output: str, as_json: bool) -> int:
       selection verify batch.json batch_selected.json
     """
     try:
-        with log.progress(output) as report:
-            result = verify_files(input, output, report)
+        with log.progress(output) as progress:
+            result = verify_files(input, output, progress)
     except SelectionError as error:
         if not as_json:
             raise

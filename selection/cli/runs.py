@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from selection.batch import (
     WORTH_WORKERS,
-    Progress,
     Summary,
     is_large,
     select_with,
@@ -20,6 +19,7 @@ from selection.cli import messages as log
 from selection.cli.plan import Plan, Planned, make_folder
 from selection.cli.results import Outcome
 from selection.errors import SelectionError
+from selection.reader import Progress
 
 if TYPE_CHECKING:
     from selection.parallel.pool import Pool, Work
@@ -67,11 +67,7 @@ def _work(batch: Planned, if_changed: bool, pool: Pool) -> Work[Summary | None]:
 
 
 def _select_here(batch: Planned, if_changed: bool, pool: Pool | None) -> Summary | None:
-    with log.progress(batch.path) as report:
-
-        def progress(now: Progress) -> None:
-            report(now.bytes_done, now.bytes_total, now.articles)
-
+    with log.progress(batch.path) as progress:
         return select_batch(batch, if_changed, progress, pool)
 
 

@@ -1,11 +1,11 @@
-"""What a person sees on a terminal: the bar, the tables."""
+"""Progress bar and tables, drawn by rich."""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -13,20 +13,16 @@ from rich import box
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.padding import Padding
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    TextColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 from rich.table import Table
 from rich.text import Text
 
 from selection.batch import Summary
-from selection.cli.printable import Report, printable
+from selection.cli.printable import printable
 from selection.explain import Explanation, arithmetic, sentences
 from selection.model import Candidate, Extractor, Rule
+from selection.reader import Progress
 
 _SECONDS_BETWEEN_REDRAWS = 0.1
 
@@ -41,8 +37,15 @@ _LEFT_OUT = "..."
 
 
 @contextmanager
-def bar(label: str) -> Iterator[Report]:
-    """Show how far one file is."""
+def bar(label: str) -> Iterator[Callable[[Progress], object]]:
+    """Show the progress in one file as a bar.
+
+    Args:
+        label: the file's path.
+
+    Returns:
+        The function to call with the progress.
+    """
     terminal = Console(stderr=True)
     room = max(terminal.width - _WIDTH_WITHOUT_LABEL, _LEAST_LABEL)
     bars = Bars(
@@ -59,17 +62,21 @@ def bar(label: str) -> Iterator[Report]:
         began = time.monotonic()
         shown = 0.0
 
-        def report(bytes_done: int, bytes_total: int, articles: int) -> None:
+        def show(progress: Progress) -> None:
             nonlocal shown
             now = time.monotonic()
-            if now - shown >= _SECONDS_BETWEEN_REDRAWS or bytes_done == bytes_total:
+            is_end = progress.bytes_done == progress.bytes_total
+            if now - shown >= _SECONDS_BETWEEN_REDRAWS or is_end:
                 shown = now
-                rate = articles / max(now - began, 1e-9)
                 bars.update(
-                    task, completed=bytes_done, total=bytes_total, articles=articles, rate=rate
+                    task,
+                    completed=progress.bytes_done,
+                    total=progress.bytes_total,
+                    articles=progress.articles,
+                    rate=progress.articles / max(now - began, 1e-9),
                 )
 
-        yield report
+        yield show
 
 
 def print_summaries(summaries: Sequence[Summary], *, failed: int = 0, unchanged: int = 0) -> None:

@@ -21,7 +21,7 @@ from multiprocessing.connection import Connection, wait
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
-from selection.errors import HelperError, SelectionError
+from selection.errors import SelectionError, WorkerProcessError
 from selection.parallel.worker_process import READY
 
 Result = TypeVar("Result")
@@ -46,12 +46,15 @@ class Work(Generic[Result]):
         args: its arguments, which are pickled.
         here: does the same in this process.
         size: bytes that are kept in memory until it is done.
+        is_small: whether the arguments fit into a pipe, so that a worker process that is still
+            busy can get them.
     """
 
     function: Callable[..., Result] | None
     args: tuple[Any, ...]
     here: Callable[[], Result]
     size: int = 0
+    is_small: bool = True
 
 
 class _Task(Generic[Result]):
@@ -111,7 +114,9 @@ class _Worker:
                 process_group=0,
             )
         except OSError as error:
-            raise HelperError(f"a worker process cannot be started: {error.strerror}") from None
+            raise WorkerProcessError(
+                f"a worker process cannot be started: {error.strerror}"
+            ) from None
         assert self._process.stdin
         assert self._process.stdout
         self._requests = Connection(os.dup(self._process.stdin.fileno()), readable=False)
@@ -123,9 +128,11 @@ class _Worker:
         self.is_alive = True
         self._tasks: deque[_Task[Any]] = deque()
 
-    @property
-    def is_idle(self) -> bool:
-        return self.is_alive and self._is_ready and len(self._tasks) < _TASKS_AHEAD
+    def can_take(self, work: Work[Any]) -> bool:
+        # A busy worker does not read. To wait for it while it waits for this process, which would
+        # have to receive its result, is a deadlock.
+        most = _TASKS_AHEAD if work.is_small else 1
+        return self.is_alive and self._is_ready and len(self._tasks) < most
 
     def submit(self, task: _Task[Any]) -> None:
         request = pickle.dumps((task.work.function, task.work.args), pickle.HIGHEST_PROTOCOL)
@@ -155,7 +162,7 @@ class _Worker:
         self._process.kill()
         code = self._process.wait()
         how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
-        error = HelperError(
+        error = WorkerProcessError(
             f"a worker process ended {how} before its time; run again, and if it happens "
             "again, with one job"
         )
@@ -219,14 +226,14 @@ class Pool:
         raises the SelectionError that the work raised.
 
         Raises:
-            HelperError: a worker process cannot be started.
+            WorkerProcessError: a worker process cannot be started.
         """
         waiting: deque[tuple[Payload, _Task[Result]]] = deque()
         size = 0
         for payload, work in works:
             self._receive()
             task = _Task(work)
-            idle = (worker for worker in self._workers if worker.is_idle)
+            idle = (worker for worker in self._workers if worker.can_take(work))
             if work.function is not None and (worker := next(idle, None)):
                 worker.submit(task)
             else:

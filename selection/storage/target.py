@@ -17,7 +17,8 @@ from selection.errors import (
     OutputNameError,
     WriteError,
 )
-from selection.storage.input import Source, close, fault_of_name, is_inside
+from selection.storage.input import close, fault_of_name, is_inside
+from selection.storage.interface import Input, is_input
 from selection.storage.transient import is_transient
 
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -41,7 +42,7 @@ class Target:
     folder: int
     name: str
 
-    def existing(self, source: Source) -> os.stat_result | None:
+    def existing(self, source: Input) -> os.stat_result | None:
         """Return what is there now, None if nothing is.
 
         Raises:
@@ -57,7 +58,7 @@ class Target:
             raise refusal(error, self.path) from None
         if not stat.S_ISREG(found.st_mode):
             raise OutputError("the output exists and is not a regular file", path=self.path)
-        if source.is_file(found):
+        if is_input(source, found):
             raise OutputIsInputError(
                 "the output is the input, by this name or through a link; name another",
                 path=self.path,
@@ -66,7 +67,7 @@ class Target:
 
 
 @contextmanager
-def open_target(path: str, source: Source, roots: Sequence[str] = ()) -> Iterator[Target]:
+def open_target(path: str, source: Input, roots: Sequence[str] = ()) -> Iterator[Target]:
     """Resolve the name of an output as the system does and hold its folder open.
 
     A name that the system would not find is not repaired: ``missing/../a.json`` has no

@@ -27,7 +27,8 @@ import zlib
 from contextlib import suppress
 from typing import BinaryIO
 
-from selection.storage.input import Source, close
+from selection.storage.input import close
+from selection.storage.interface import Input, is_input
 
 # The target's name is cut to this many bytes; some file systems allow 143 for the whole.
 _LONGEST_NAME = 80
@@ -140,7 +141,7 @@ def _machine() -> str:
     return f"{zlib.crc32(identity):08x}"
 
 
-def sweep(folder: int, own: int, source: Source) -> None:
+def sweep(folder: int, own: int, source: Input) -> None:
     """Remove the temporary files of dead writers from a folder.
 
     Args:
@@ -163,7 +164,7 @@ def sweep(folder: int, own: int, source: Source) -> None:
         _next_sweep[found.st_dev, found.st_ino] = ended + (ended - began) / _SHARE_OF_TIME
 
 
-def _remove_if_abandoned(folder: int, name: str, now: float, source: Source) -> None:
+def _remove_if_abandoned(folder: int, name: str, now: float, source: Input) -> None:
     if not _is_abandoned(_look(folder, name), name, now, source):
         return
     descriptor = os.open(name, _FOUND, dir_fd=folder)
@@ -182,10 +183,10 @@ def _look(folder: int, name: str) -> os.stat_result:
     return os.stat(name, dir_fd=folder, follow_symlinks=False)
 
 
-def _is_abandoned(found: os.stat_result, name: str, now: float, source: Source) -> bool:
+def _is_abandoned(found: os.stat_result, name: str, now: float, source: Input) -> bool:
     """Whether it is one of ours and has no writer, provided that nothing locks it."""
     made = _NAME.fullmatch(name)
-    if made is None or not stat.S_ISREG(found.st_mode) or source.is_file(found):
+    if made is None or not stat.S_ISREG(found.st_mode) or is_input(source, found):
         return False
     is_ours = found.st_ino == int(made["inode"], 16) or found.st_size == 0
     is_local = made["machine"] == _machine()

@@ -12,7 +12,7 @@ from selection.errors import (
     InvalidJsonError,
     NotANumberError,
 )
-from selection.storage.input import READ_SIZE, Readable, line_and_column
+from selection.storage.interface import READ_SIZE, Readable
 from selection.stream.forms import several_values
 from selection.stream.parser import NotUtf8Error, RootParser
 from selection.stream.split import read_head
@@ -39,7 +39,7 @@ _RIGHT_IN_WORD = re.compile(
 )
 
 
-def located(source: Readable, path: str) -> DataError:
+def first_error(source: Readable, path: str) -> DataError:
     """Find the first error of a document, with its exact place.
 
     The document is parsed twice more: in large pieces, to find the piece that is wrong, and then
@@ -53,9 +53,9 @@ def located(source: Readable, path: str) -> DataError:
         InputChangedError: the file has no error any more.
     """
     coarse = RootParser()
-    if _first_error(source, coarse) is None:
+    if _error_of(source, coarse) is None:
         raise InputChangedError("the file changed while it was read", path=path)
-    error = _first_error(source, _LocatingParser(coarse.last_piece))
+    error = _error_of(source, _LocatingParser(coarse.last_piece))
     if error is None:
         raise InputChangedError("the file changed while it was read", path=path)
     if isinstance(error, NotUtf8Error):
@@ -68,7 +68,7 @@ def located(source: Readable, path: str) -> DataError:
     return error
 
 
-def _first_error(source: Readable, parser: RootParser) -> DataError | None:
+def _error_of(source: Readable, parser: RootParser) -> DataError | None:
     source.seek(0)
     try:
         chunk = read_head(source)
@@ -112,6 +112,20 @@ def _explained(error: InvalidJsonError, source: Readable) -> DataError:
         before = source.read(min(error.byte, _NEAR))
         return several_values(before, source.read(1), error.byte) or error
     return error
+
+
+def line_and_column(source: Readable, byte: int) -> tuple[int, int]:
+    """Return line and column, both from 1, of an offset; a column is a character of UTF-8."""
+    source.seek(0)
+    line = column = 1
+    while byte > 0 and (chunk := source.read(min(byte, READ_SIZE))):
+        byte -= len(chunk)
+        newline = chunk.rfind(b"\n")
+        if newline >= 0:
+            line += chunk.count(b"\n")
+            column = 1
+        column += sum(value & 0xC0 != 0x80 for value in chunk[newline + 1 :])
+    return line, column
 
 
 class _LocatingParser(RootParser):

@@ -21,7 +21,7 @@ _OPENING, _CLOSING = (b"{", b"["), (b"}", b"]")
 Span = tuple[int, int]
 
 
-def splice(raw: bytes, pick: Extractor, spans: Sequence[Span]) -> list[bytes | memoryview]:
+def insert_pick(raw: bytes, pick: Extractor, spans: Sequence[Span]) -> list[bytes | memoryview]:
     """Return an article's bytes with its pick, in pieces to be written one after the other.
 
     Args:

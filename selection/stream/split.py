@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from selection.storage.input import READ_SIZE, Readable
+from selection.storage.interface import READ_SIZE, Readable
 from selection.stream.boundaries import (
     ITEM_CLOSED,
     ITEM_OPENED,
@@ -29,19 +29,19 @@ from selection.stream.parts import Gap, Item
 _LONG_ARTICLE = 1 << 25
 
 
-def split(
+def unparsed_parts(
     source: Readable, read_size: int = READ_SIZE, find: Find | None = None
 ) -> Iterator[Gap | Item]:
     """Cut a batch into gaps and articles, which only :func:`parse_article` proves to be valid.
 
     Args:
-        source: the file, at its beginning.
+        source: the batch, at its beginning.
         read_size: how many bytes to read at once.
         find: the search for boundaries; by default the one in use.
 
     Raises:
         DataError: it is not a batch; without its exact place, for which see
-            :func:`selection.stream.locate.located`.
+            :func:`selection.stream.locate.first_error`.
     """
     splitter = _Splitter(find)
     chunk = read_head(source) + source.read(read_size)
