@@ -6,6 +6,7 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from statistics import median
 
@@ -15,10 +16,10 @@ from benchmarks.product import SAMPLE, SELECTION, has_jobs, selection_run
 from benchmarks.result import Cell, Goal, Result, Settings, Table
 from selection.decide import Pick
 from selection.model import Extractor, Rule
-from selection.storage.input import Source
+from selection.storage.input import InputFile
 from selection.stream.parts import Gap
-from selection.stream.splice import splice
-from selection.stream.split import split
+from selection.stream.splice import insert_pick
+from selection.stream.split import unparsed_parts
 
 SIZE, QUICK_SIZE = 180_000_000, 5_000_000
 FILES, QUICK_FILES, FILE_SIZE = 400, 8, 500_000
@@ -114,10 +115,10 @@ def _main_seconds(path: Path) -> float:
     """CPU seconds of a run's main process if others decide every article."""
     pick = Pick(Extractor.NEWSPAPER4K, Rule.SCORE, 0)
     began = time.process_time()
-    with Source(str(path)) as source, open(os.devnull, "wb") as output:
-        for part in split(source):
+    with closing(InputFile(str(path))) as source, open(os.devnull, "wb") as output:
+        for part in unparsed_parts(source):
             if isinstance(part, Gap):
                 output.write(part.raw)
             else:
-                output.writelines(splice(part.raw, pick.extractor, pick.spans))
+                output.writelines(insert_pick(part.raw, pick.extractor, pick.spans))
     return time.process_time() - began

@@ -24,8 +24,8 @@ from selection.model import Extractor
 from selection.stream import boundaries
 from selection.stream.boundaries import Find
 from selection.stream.parts import Article
-from selection.stream.scan import scan
-from selection.stream.splice import pick_spans, splice
+from selection.stream.scan import parsed_parts
+from selection.stream.splice import insert_pick, pick_spans
 from selection.text.backend import Backend, available
 from tests.support import documents, reference
 from tests.support.compare import facts_of, right_facts
@@ -217,13 +217,13 @@ def _selected(
 ) -> bytes:
     return b"".join(
         _with_pick(part, backend(part.fields).extractor) if isinstance(part, Article) else part.raw
-        for part in scan(io.BytesIO(data), "batch.json", read_size, find)
+        for part in parsed_parts(io.BytesIO(data), "batch.json", read_size, find)
     )
 
 
 def _with_pick(article: Article, pick: Extractor) -> bytes:
     spans = list(pick_spans(article.raw)) if article.has_pick else []
-    return b"".join(splice(article.raw, pick, spans))
+    return b"".join(insert_pick(article.raw, pick, spans))
 
 
 def _with_hypothesis(table: Table, number: int, seed: int) -> None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # as typing has it, whose import takes some milliseconds
 if TYPE_CHECKING:
-    from selection.batch import Progress, Summary, select_file
+    from selection.batch import Summary, select_file
     from selection.errors import SelectionError
     from selection.model import Candidate, Decision, Extractor, Rule, State
+    from selection.reader import Progress
     from selection.rules import select_article
 
 __all__ = [
@@ -30,9 +31,10 @@ __all__ = [
 if not TYPE_CHECKING:
     # Imported when first used (PEP 562): a command installs its signal handlers before.
     _MODULES = {
-        **dict.fromkeys(("Progress", "Summary", "select_file"), "batch"),
+        **dict.fromkeys(("Summary", "select_file"), "batch"),
         "SelectionError": "errors",
         **dict.fromkeys(("Candidate", "Decision", "Extractor", "Rule", "State"), "model"),
+        "Progress": "reader",
         "select_article": "rules",
     }
 

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from selection.model import Candidate, Decision, Extractor, Rule, State
+from selection.reader import BatchReader
 from selection.rules import select_article
-from selection.storage.input import Source
-from selection.stream.parts import Gap
-from selection.stream.scan import scan
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +34,7 @@ class Explanation:
 def explain_file(
     path: str | os.PathLike[str], index: int | None = None, id: str | None = None
 ) -> Iterator[Explanation]:
-    """Decide and explain the articles of a batch as it streams.
+    """Decide and explain the articles of a batch, streaming.
 
     Args:
         path: the batch, selected or not.
@@ -44,17 +42,17 @@ def explain_file(
         id: only articles with this ``id`` (a number is compared by its text).
 
     Raises:
-        DataError: the file is no batch; what came before the fault has been given by then.
+        DataError: the file is not a batch; the articles before the error have been given.
         InputError, TransferError: as for ``select_file``.
     """
-    path = os.fspath(path)
-    with Source(path) as source, source.unchanging():
-        for part in scan(source, path):
-            if isinstance(part, Gap) or (id is not None and part.id != id):
+    with BatchReader(os.fspath(path)) as batch:
+        for article in batch.articles():
+            if id is not None and article.id != id:
                 continue
-            if index is None or part.index == index:
-                yield Explanation(part.index, part.id, select_article(part.fields))
+            if index is None or article.index == index:
+                yield Explanation(article.index, article.id, select_article(article.fields))
                 if index is not None:
+                    batch.input.check_unchanged()
                     return
 
 

@@ -1,19 +1,20 @@
-"""Prove that an output is its input plus one correct pick per article and nothing else."""
+"""Check that an output is its input plus one correct pick per article and nothing else."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from selection.errors import DifferenceError
 from selection.model import MEMBER, Extractor
+from selection.reader import BatchReader, Progress
 from selection.rules import select_article
-from selection.storage.input import Source, line_and_column
+from selection.stream.locate import line_and_column
 from selection.stream.parts import Article, Gap
-from selection.stream.scan import scan
 from selection.stream.splice import members_end, pick_spans
 
 _VALUE = rb'"(?P<pick>[^"\\]*)"'
@@ -23,12 +24,12 @@ _ADDED_MEMBER = re.compile(rb',?\s*"%s"\s*:\s*' % MEMBER.encode() + _VALUE)
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What was proved.
+    """The result of a check without a difference.
 
     Attributes:
         input, output: the paths.
-        articles: how many have a correct pick and are otherwise the input's, byte for byte.
-        skipped: items of ``articles`` that are no objects; they are the same in both.
+        articles: number of articles; each has a correct pick and otherwise the input's bytes.
+        skipped: number of items of ``articles`` that are not objects.
     """
 
     input: str
@@ -37,63 +38,57 @@ class Verification:
     skipped: int
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as plain data, ready for JSON."""
+        """Return the same as plain data for JSON."""
         return asdict(self)
 
 
 def verify_files(
     input: str | os.PathLike[str],
     output: str | os.PathLike[str],
-    progress: Callable[[int, int, int], object] | None = None,
+    progress: Callable[[Progress], object] | None = None,
 ) -> Verification:
-    """Read both files side by side, in bounded memory, and compare.
+    """Compare an output with its input, streaming both.
 
-    White space and commas around an added member are free; everything else must be the
-    input's bytes.
+    White space and commas around an added member are free; all other bytes must be equal.
 
     Args:
-        input, output: the batch and what was made of it.
-        progress: called after every article with the bytes of the output that were compared,
-            its size, and the articles so far.
+        input: the batch.
+        output: the output to check.
+        progress: called after every article with the progress in the output.
 
     Raises:
         DifferenceError: the first difference, by article and by byte of the output.
-        SelectionError: one of the files cannot be read or is no batch.
+        SelectionError: one of the files cannot be read or is not a batch.
     """
     input_path, output_path = os.fspath(input), os.fspath(output)
-    articles = skipped = 0
-    with (
-        Source(input_path) as left,
-        Source(output_path) as right,
-        left.unchanging(),
-        right.unchanging(),
-    ):
+    picks = Counter[Extractor]()
+    skipped = 0
+    with BatchReader(input_path) as left, BatchReader(output_path) as right:
         try:
-            for ours, theirs in _aligned(scan(left, input_path), scan(right, output_path)):
+            for ours, theirs in _aligned(left.parts(), right.parts()):
                 if isinstance(ours, Gap) and isinstance(theirs, Gap):
                     _require_same(ours.raw, theirs.raw, theirs.start)
                     skipped += ours.skipped
                 elif isinstance(ours, Article) and isinstance(theirs, Article):
-                    _compare_article(ours, theirs)
-                    articles += 1
+                    picks[_compare_article(ours, theirs)] += 1
                     if progress:
-                        progress(theirs.end, right.size, articles)
+                        progress(right.progress(picks))
                 else:
                     raise DifferenceError(
-                        "the two files do not have the same articles in the same places",
-                        byte=theirs.start if theirs else right.size,
+                        "the files do not have the same articles in the same places",
+                        byte=theirs.start if theirs else right.bytes_done,
                     )
         except DifferenceError as difference:
             difference.path = output_path
-            difference.line, difference.column = line_and_column(right, difference.byte or 0)
+            difference.line, difference.column = line_and_column(right.input, difference.byte or 0)
             raise
-    return Verification(input_path, output_path, articles, skipped)
+    return Verification(input_path, output_path, picks.total(), skipped)
 
 
 def _aligned(
     left: Iterator[Gap | Article], right: Iterator[Gap | Article]
 ) -> Iterator[tuple[Gap | Article | None, Gap | Article | None]]:
-    """Pair the parts of two files; gaps are cut to equal length."""
+    """Pair the parts of two files, with gaps cut to equal length."""
     ours, theirs = next(left, None), next(right, None)
     while ours or theirs:
         if isinstance(ours, Gap) and isinstance(theirs, Gap):
@@ -115,8 +110,8 @@ def _rest(gap: Gap, length: int) -> Gap | None:
     return Gap(gap.start + length, rest, gap.skipped) if rest else None
 
 
-def _compare_article(ours: Article, theirs: Article) -> None:
-    """Walk through the input's article; at each place of a pick the output has the right one."""
+def _compare_article(ours: Article, theirs: Article) -> Extractor:
+    """Compare an article of the input with that of the output; return its pick."""
     pick = select_article(ours.fields).extractor
     if ours.has_pick:
         places, pattern = list(pick_spans(ours.raw)), _REPLACED_VALUE
@@ -134,6 +129,7 @@ def _compare_article(ours: Article, theirs: Article) -> None:
     except DifferenceError as difference:
         difference.article = ours.index
         raise
+    return pick
 
 
 def _step_over(same: bytes, theirs: Article, at: int) -> int:

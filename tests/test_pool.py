@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from selection import Progress, select_file
-from selection.errors import HelperError, InvalidJsonError, WriteError
+from selection.errors import InvalidJsonError, WorkerProcessError, WriteError
 from selection.model import Extractor
 from selection.parallel.pool import Pool, Work
 from selection.stream.parser import parse_article
@@ -121,7 +121,7 @@ def test_work_that_was_not_begun_when_its_worker_died_is_done_all_the_same() -> 
         fatal: Work[int] = Work(signal.raise_signal, (signal.SIGKILL,), lambda: 0)  # type: ignore[arg-type]
         works = [(1, fatal), *((n, doubling(n, done_here)) for n in (2, 3, 4))]
         outcomes = [result for _, result in pool.ordered(works)]
-        with pytest.raises(HelperError, match="ended by signal 9 before its time"):
+        with pytest.raises(WorkerProcessError, match="ended early, by signal 9"):
             outcomes[0]()
         assert [outcome() for outcome in outcomes[1:]] == [4, 6, 8]
 
@@ -143,7 +143,7 @@ def test_a_worker_that_is_killed_ends_the_run(tmp_path: Path, batch: Path) -> No
         for child in workers()[:1]:
             os.kill(child, signal.SIGKILL)
 
-    with pytest.raises(HelperError, match="ended by signal 9 before its time; run again") as caught:
+    with pytest.raises(WorkerProcessError, match="ended early, by signal 9; run again") as caught:
         select_file(batch, target, kill_one, jobs=3)
     assert (caught.value.exit_code, caught.value.retryable) == (74, True)
     assert caught.value.path == str(batch)
@@ -155,7 +155,7 @@ def test_a_worker_that_cannot_be_started_ends_the_run(
     tmp_path: Path, batch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.executable", "/nothing/python")
-    with pytest.raises(HelperError, match="cannot be started: No such file"):
+    with pytest.raises(WorkerProcessError, match="cannot be started: No such file"):
         select_file(batch, tmp_path / "picked.json", jobs=2)
     assert os.listdir(tmp_path) == []
 
@@ -164,7 +164,7 @@ def test_a_full_disk_ends_the_workers(batch: Path, monkeypatch: pytest.MonkeyPat
     def full(self: object, pieces: object) -> None:
         raise WriteError("writing failed: No space left on device")
 
-    monkeypatch.setattr("selection.storage.output.AtomicFile.write", full)
+    monkeypatch.setattr("selection.storage.output.OutputFile.write", full)
     with pytest.raises(WriteError):
         select_file(batch, jobs=3)
     assert workers() == []

@@ -26,7 +26,7 @@ from selection.report.offsets import trace
 from selection.report.spool import Shelf
 from selection.report.write import read_facts, write_report
 from selection.stream.parts import Article
-from selection.stream.scan import scan
+from selection.stream.scan import parsed_parts
 from selection.text.markup import visible_text
 from tests.support import batches
 from tests.support.batches import COMMON, OTHER
@@ -37,7 +37,9 @@ ROOT = Path(__file__).parent.parent
 
 def articles_of(*articles: Any) -> list[Article]:
     document = json.dumps({"articles": articles}).encode()
-    return [part for part in scan(io.BytesIO(document), "batch") if isinstance(part, Article)]
+    return [
+        part for part in parsed_parts(io.BytesIO(document), "batch") if isinstance(part, Article)
+    ]
 
 
 def facts(article: Any) -> Facts:
@@ -141,7 +143,7 @@ def test_names_beside_what_json_cannot_hold() -> None:
             b"]" * depth,
         )
     )
-    (article,) = [p for p in scan(io.BytesIO(raw), "batch") if isinstance(p, Article)]
+    (article,) = [p for p in parsed_parts(io.BytesIO(raw), "batch") if isinstance(p, Article)]
     found = facts_of(article)
     assert (found.url, found.title) == ("\ufffd", "t")
 

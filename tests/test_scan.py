@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from selection.errors import DataError, InvalidJsonError
 from selection.stream.forms import HEAD_BYTES
 from selection.stream.parts import Article, Gap
-from selection.stream.scan import scan
+from selection.stream.scan import parsed_parts
 from tests.support import documents
 from tests.support.documents import Document, unhurried
 
@@ -20,7 +20,7 @@ ALL_AT_ONCE = 1 << 20
 
 
 def parts_of(data: bytes, read_size: int = ALL_AT_ONCE) -> list[Gap | Article]:
-    return list(scan(io.BytesIO(data), "batch.json", read_size))
+    return list(parsed_parts(io.BytesIO(data), "batch.json", read_size))
 
 
 def articles_of(data: bytes, read_size: int = ALL_AT_ONCE) -> list[Article]:
@@ -304,7 +304,7 @@ def test_a_number_may_have_a_mebibyte_and_no_more() -> None:
 def test_parts_come_before_the_whole_file_is_read() -> None:
     # Memory holds one article: the first is given although what follows is not there yet.
     source = io.BytesIO(b'{"articles": [{"a": 1}, ' + b" " * 5000 + b"{}]}")
-    for part in scan(source, "batch.json", 64):
+    for part in parsed_parts(source, "batch.json", 64):
         if isinstance(part, Article):
             break
     # What the beginning is looked at for, and one read.
@@ -346,7 +346,7 @@ def test_skipped_items_are_counted_once_when_a_long_number_comes_late(read_size:
     data = b'{"articles": [1, "a", [2], {}, null, ' + b"9" * 5000 + b", true, {}, 7]}"
     skipped = 0
     raw = b""
-    for part in scan(io.BytesIO(data), "batch.json", read_size):
+    for part in parsed_parts(io.BytesIO(data), "batch.json", read_size):
         raw += part.raw
         skipped += part.skipped if isinstance(part, Gap) else 0
     assert raw == data

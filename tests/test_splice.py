@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from selection.model import Extractor
 from selection.rules import select_article
 from selection.stream.parts import Article
-from selection.stream.scan import scan
-from selection.stream.splice import pick_spans, splice
+from selection.stream.scan import parsed_parts
+from selection.stream.splice import insert_pick, pick_spans
 from tests.support import documents
 from tests.support.documents import Document, unhurried
 
@@ -24,20 +24,20 @@ def selected(data: bytes, read_size: int = 1 << 20) -> bytes:
         with_pick(part, select_article(part.fields).extractor)
         if isinstance(part, Article)
         else part.raw
-        for part in scan(io.BytesIO(data), "batch.json", read_size)
+        for part in parsed_parts(io.BytesIO(data), "batch.json", read_size)
     )
 
 
 def with_pick(article: Article, pick: Extractor) -> bytes:
     spans = list(pick_spans(article.raw)) if article.has_pick else []
-    return b"".join(splice(article.raw, pick, spans))
+    return b"".join(insert_pick(article.raw, pick, spans))
 
 
 def spliced(article: bytes) -> bytes:
     """One article with its pick, which is always readability."""
     (found,) = (
         part
-        for part in scan(io.BytesIO(b'{"articles": [' + article + b"]}"), "batch.json")
+        for part in parsed_parts(io.BytesIO(b'{"articles": [' + article + b"]}"), "batch.json")
         if isinstance(part, Article)
     )
     return with_pick(found, Extractor.READABILITY)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from selection import SelectionError, select_file
+from selection import Extractor, Progress, SelectionError, select_file
 from selection.errors import DifferenceError
 from selection.verify import verify_files
 from tests.support import batches
@@ -116,7 +116,8 @@ def test_the_sample(tmp_path: Path) -> None:
 def test_progress_ends_at_the_last_article(tmp_path: Path) -> None:
     path = batches.write(tmp_path / "b.json", [batches.picks_newspaper4k()] * 3)
     summary = select_file(path)
-    seen: list[tuple[int, int, int]] = []
-    verify_files(path, summary.output, lambda *progress: seen.append(progress))
-    assert [articles for _, _, articles in seen] == [1, 2, 3]
-    assert {total for _, total, _ in seen} == {Path(summary.output).stat().st_size}
+    seen: list[Progress] = []
+    verify_files(path, summary.output, seen.append)
+    assert [progress.picks for progress in seen] == [{Extractor.NEWSPAPER4K: n} for n in (1, 2, 3)]
+    assert [progress.articles for progress in seen] == [1, 2, 3]
+    assert {progress.bytes_total for progress in seen} == {Path(summary.output).stat().st_size}

@@ -1,4 +1,4 @@
-"""What is told in plain lines, on standard error for the most part, and how far a file is."""
+"""Plain-text messages and progress, mostly on standard error."""
 
 from __future__ import annotations
 
@@ -6,34 +6,34 @@ import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from selection.batch import Summary
-from selection.cli.printable import Report, printable
+from selection.cli.printable import printable
 from selection.errors import SelectionError
 from selection.explain import Explanation
+from selection.reader import Progress
 
 if TYPE_CHECKING:
-    from selection.report.write import Report as Page
+    from selection.report.write import Report
 
 _SECONDS_BETWEEN_LINES = 5.0
-
 
 _program = "selection"
 
 
 def name_program(name: str) -> None:
-    """Set the name that begins every line."""
+    """Set the program's name, which begins every line."""
     global _program
     _program = name
 
 
 def log(message: str) -> None:
-    """Write a message to standard error: one line, or lines of words on a terminal.
+    """Write a message to standard error, on one line or, on a terminal, wrapped.
 
-    Where it cannot be written, the work goes on without.
+    An error while it is written is ignored, so that it does not stop the command.
     """
     text = f"{_program}: {printable(message)}"
     with suppress(OSError):
@@ -51,45 +51,52 @@ def _wrapped(text: str) -> str:
 
 
 def log_error(error: SelectionError) -> None:
-    """An error as one line on standard error."""
+    """Log an error on one line."""
     log(f"error: {error}")
 
 
 @contextmanager
-def progress(label: str) -> Iterator[Report]:
-    """Show how far one file is: a bar on a terminal, a line every few seconds elsewhere."""
+def progress(label: str) -> Iterator[Callable[[Progress], object]]:
+    """Show the progress in one file: a bar on a terminal, a line every few seconds elsewhere.
+
+    Args:
+        label: the file's path.
+
+    Returns:
+        The function to call with the progress.
+    """
     if not sys.stderr.isatty():
         yield _Lines(label)
         return
-    # What draws costs a twentieth of a second to import.
+    # rich takes longer to import than a small batch takes to select.
     from selection.cli.tables import bar
 
-    with bar(label) as report:
-        yield report
+    with bar(label) as show:
+        yield show
 
 
 class _Lines:
-    """Progress for a log."""
+    """Logs the progress in one file."""
 
     def __init__(self, label: str) -> None:
         self._label = label
         self._began = self._shown = time.monotonic()
 
-    def __call__(self, bytes_done: int, bytes_total: int, articles: int) -> None:
+    def __call__(self, progress: Progress) -> None:
         now = time.monotonic()
         if now - self._shown < _SECONDS_BETWEEN_LINES:
             return
         self._shown = now
         seconds = now - self._began
-        left = seconds * (bytes_total - bytes_done) / max(bytes_done, 1)
-        log(
-            f"{self._label}: {bytes_done / max(bytes_total, 1):.0%}, {articles:,} articles, "
-            f"{articles / seconds:,.0f}/s, {left:,.0f} s left"
-        )
+        done, total = progress.bytes_done, progress.bytes_total
+        share = "" if total is None else f"{done / max(total, 1):.0%}, "
+        left = "" if total is None else f", {seconds * (total - done) / max(done, 1):,.0f} s left"
+        rate = f"{progress.articles:,} articles, {progress.articles / seconds:,.0f}/s"
+        log(f"{self._label}: {share}{rate}{left}")
 
 
 def log_left_out(paths: Sequence[str]) -> None:
-    """What a command leaves out because it is an output by its name, as one line."""
+    """Log on one line the files that a command leaves out because their names are of outputs."""
     if len(paths) == 1:
         log(f"{paths[0]}: left out, an output by its name")
     elif paths:
@@ -98,13 +105,13 @@ def log_left_out(paths: Sequence[str]) -> None:
 
 
 def log_warnings(path: str, warnings: Iterable[str]) -> None:
-    """What is odd in a batch, a line each."""
+    """Log the warnings about a batch, one line each."""
     for warning in warnings:
         log(f"warning: {path}: {warning}")
 
 
 def log_summary(summary: Summary) -> None:
-    """A finished batch as one line on standard error, and its warnings."""
+    """Log a finished batch on one line, after its warnings."""
     log_warnings(summary.input, summary.warnings)
     picks = ", ".join(f"{name} {count:,}" for name, count in summary.picks.items())
     log(
@@ -113,17 +120,20 @@ def log_summary(summary: Summary) -> None:
     )
 
 
-def log_report(page: Page) -> None:
-    """A written report as one line on standard error, and its warnings."""
-    log_warnings(page.input, page.warnings)
+def log_report(report: Report) -> None:
+    """Log a written report on one line, after its warnings."""
+    # rich takes longer to import than a small batch takes to select.
+    from rich.filesize import decimal
+
+    log_warnings(report.input, report.warnings)
     log(
-        f"{page.input}: {page.articles:,} articles, {page.listed:,} listed, "
-        f"{page.with_texts:,} with their texts, a page of {page.bytes / 1e6:.1f} MB"
+        f"{report.input}: {report.articles:,} articles, {report.listed:,} listed, "
+        f"{report.with_texts:,} with their texts, a page of {decimal(report.bytes)}"
     )
 
 
 def print_explanation_line(explanation: Explanation) -> None:
-    """One article on one line: index, pick, rule, the three scores, id."""
+    """Print one article on one line: index, pick, rule, the three scores, id."""
     decision = explanation.decision
     scores = " ".join(
         f"{c.extractor[0]} {'-' if c.score is None else format(c.score, '.4f'):6}"
@@ -132,7 +142,7 @@ def print_explanation_line(explanation: Explanation) -> None:
     name = "" if explanation.id is None else printable(explanation.id)
     line = f"{explanation.index:>6} {decision.extractor:<11} {decision.rule:<19} {scores} "
     if sys.stdout.isatty():
-        # What draws costs a twentieth of a second to import.
+        # rich takes longer to import than a small batch takes to select.
         from selection.cli.tables import shorten
 
         name = shorten(name, shutil.get_terminal_size().columns - len(line))

@@ -1,18 +1,21 @@
 """Chunks of a batch's parts, which a process pool decides.
 
-A worker process gets the places of a chunk's articles in the file and reads them there; this
-process, which has read them already to find those places, needs only the picks.
+A worker process gets the offsets of a chunk's articles and reads them from the file itself; this
+process, which has read them already to find the offsets, needs only the picks. Of an input that
+is not a local file, the worker process gets the bytes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 from selection.decide import Pick, decide
 from selection.errors import InputChangedError
 from selection.model import Extractor, Rule
 from selection.parallel.pool import Pool, Work
-from selection.storage.input import Identity, Source
+from selection.storage.input import Identity, InputFile
+from selection.storage.interface import Input
 from selection.stream.parts import Gap, Item
 from selection.stream.splice import Span
 
@@ -28,13 +31,13 @@ _Picks = tuple[bytes, dict[int, tuple[Span, ...]]]
 
 
 def decided_by(
-    pool: Pool, parts: Iterable[Gap | Item], source: Source
+    pool: Pool, parts: Iterable[Gap | Item], source: Input
 ) -> Iterator[tuple[Gap | Item, Pick | None]]:
     """Decide the articles among the parts of a batch.
 
     Raises:
         DataError: an article is not valid JSON; without a place.
-        HelperError: a worker process ended early.
+        WorkerProcessError: a worker process ended early.
     """
     for chunk, picks_of in pool.ordered(_works(parts, source)):
         picks = iter(_unpacked(picks_of()))
@@ -43,20 +46,19 @@ def decided_by(
 
 
 def _works(
-    parts: Iterable[Gap | Item], source: Source
+    parts: Iterable[Gap | Item], source: Input
 ) -> Iterator[tuple[list[Gap | Item], Work[_Picks]]]:
     for chunk in _chunks(parts):
         items = [part for part in chunk if isinstance(part, Item)]
-        spans = [(item.start, item.end) for item in items]
-        yield (
-            chunk,
-            Work(
-                function=_decide_spans,
-                args=(source.path, source.identity, spans),
-                here=lambda items=items: _packed([decide(item.raw) for item in items]),  # type: ignore[misc]
-                size=chunk[-1].end - chunk[0].start,
-            ),
-        )
+        articles = [item.raw for item in items]
+        here = partial(_decide_articles, articles)
+        size = chunk[-1].end - chunk[0].start
+        if isinstance(source, InputFile):
+            spans = [(item.start, item.end) for item in items]
+            args = source.path, source.identity, spans
+            yield chunk, Work(_decide_spans, args, here, size)
+        else:
+            yield chunk, Work(_decide_articles, (articles,), here, size, is_small=False)
 
 
 def _chunks(parts: Iterable[Gap | Item]) -> Iterator[list[Gap | Item]]:
@@ -79,20 +81,25 @@ def _decide_spans(path: str, identity: Identity, spans: list[Span]) -> _Picks:
     source = _OpenFile.get(path, identity)
     start = spans[0][0]
     raw = source.read_at(start, spans[-1][1] - start)
-    return _packed([decide(raw[begin - start : end - start]) for begin, end in spans])
+    return _decide_articles([raw[begin - start : end - start] for begin, end in spans])
+
+
+def _decide_articles(articles: list[bytes]) -> _Picks:
+    """Decide articles by their bytes."""
+    return _packed([decide(raw) for raw in articles])
 
 
 class _OpenFile:
     """The file that this worker process read last; all chunks of a batch come in a row."""
 
-    source: Source | None = None
+    source: InputFile | None = None
 
     @classmethod
-    def get(cls, path: str, identity: Identity) -> Source:
+    def get(cls, path: str, identity: Identity) -> InputFile:
         if cls.source is None or cls.source.identity != identity:
             if cls.source is not None:
                 cls.source.close()
-            cls.source = Source(path)
+            cls.source = InputFile(path)
         if cls.source.identity != identity:
             raise InputChangedError("the file was replaced while it was read; run again", path=path)
         return cls.source

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from selection.field_check import FieldCheck, texts_of
-from selection.model import Rule
+from selection.model import Extractor, Rule
+from selection.reader import BatchReader, Progress
 from selection.report.article_stats import Facts, facts_of
 from selection.report.batch_stats import Overview
 from selection.report.page import Batch, has_text, page, row_json, text_json
 from selection.report.spool import Shelf
-from selection.storage.input import Source
-from selection.storage.output import AtomicFile
-from selection.stream.parts import Article, Gap
-from selection.stream.scan import scan
+from selection.storage.opening import open_output
+from selection.stream.parts import Article
 
 SUFFIX = "_report"
 
@@ -23,8 +23,6 @@ SUFFIX = "_report"
 TEXT_LIMIT = 5_000_000
 #: How many bytes of the list go into a page.
 ROW_LIMIT = 8_000_000
-
-Progress = Callable[[int, int, int], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +52,19 @@ def default_report(path: str) -> str:
     return os.path.splitext(path)[0] + SUFFIX + ".html"
 
 
-def read_facts(path: str, progress: Progress | None = None) -> Iterator[Facts]:
+def read_facts(path: str, progress: Callable[[Progress], object] | None = None) -> Iterator[Facts]:
     """The facts of every article of a batch, selected or not, as it streams.
 
     Args:
         path: the batch.
-        progress: called after every article with bytes read, bytes in all, articles so far.
+        progress: called after every article.
 
     Raises:
         DataError: the file is no batch; what came before the fault has been given by then.
         InputError, TransferError: as for ``select_file``.
     """
-    with Source(path) as source, source.unchanging():
-        for facts, _ in _articles(source, progress):
+    with BatchReader(path) as reader:
+        for facts, _ in _articles(reader, progress):
             yield facts
 
 
@@ -74,7 +72,7 @@ def write_report(
     path: str,
     output: str | None = None,
     text_limit: int = TEXT_LIMIT,
-    progress: Progress | None = None,
+    progress: Callable[[Progress], object] | None = None,
     *,
     roots: Sequence[str] = (),
 ) -> Report:
@@ -98,44 +96,44 @@ def write_report(
     field_check = FieldCheck()
     size = 0
     with (
-        Source(path, roots) as source,
-        AtomicFile(target, source, roots) as file,
+        BatchReader(path, roots) as reader,
+        open_output(target, reader.input, roots) as file,
         Shelf(ROW_LIMIT) as rows,
         Shelf(text_limit) as texts,
     ):
-        with source.unchanging():
-            for facts, article in _articles(source, progress):
-                overview.add(facts)
-                field_check.add(texts_of(article.fields), article.raw)
-                rank = _rank(facts)
-                is_wanted = has_text(article) and texts.wants(rank, facts.index)
-                if rows.wants(rank, facts.index):
-                    rows.put(rank, facts.index, row_json(facts, article))
-                    if is_wanted:
-                        texts.put(rank, facts.index, text_json(article, facts.decision))
-                elif is_wanted:
-                    texts.left_out += 1
+        for facts, article in _articles(reader, progress):
+            overview.add(facts)
+            field_check.add(texts_of(article.fields), article.raw)
+            rank = _rank(facts)
+            is_wanted = has_text(article) and texts.wants(rank, facts.index)
+            if rows.wants(rank, facts.index):
+                rows.put(rank, facts.index, row_json(facts, article))
+                if is_wanted:
+                    texts.put(rank, facts.index, text_json(article, facts.decision))
+            elif is_wanted:
+                texts.left_out += 1
         # The page shows a text from its row in the list.
         texts.retain(rows.indexes())
-        # Not as the locale reads it: the bytes are UTF-8, Source has seen to that.
+        # Not as the locale reads it: the bytes are UTF-8, the reader refuses other names.
         name = os.fsencode(os.path.basename(path)).decode()
         warnings = field_check.warnings()
-        batch = Batch(name, source.size, text_limit, warnings)
+        batch = Batch(name, reader.bytes_done, text_limit, warnings)
         for piece in page(batch, overview, rows, texts):
             file.write((piece,))
             size += len(piece)
         return Report(path, target, overview.articles, len(rows), len(texts), size, warnings)
 
 
-def _articles(source: Source, progress: Progress | None) -> Iterator[tuple[Facts, Article]]:
-    done = 0
-    for part in scan(source, source.path):
-        if isinstance(part, Gap):
-            continue
-        yield facts_of(part), part
-        done += 1
+def _articles(
+    reader: BatchReader, progress: Callable[[Progress], object] | None
+) -> Iterator[tuple[Facts, Article]]:
+    picks = Counter[Extractor]()
+    for article in reader.articles():
+        facts = facts_of(article)
+        yield facts, article
+        picks[facts.decision.extractor] += 1
         if progress:
-            progress(part.end, source.size, done)
+            progress(reader.progress(picks))
 
 
 def _rank(facts: Facts) -> float:

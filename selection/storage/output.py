@@ -1,4 +1,4 @@
-"""The output file: complete under its name, or not there at all."""
+"""The output file: complete under its name, or absent."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import ExitStack, suppress
 from types import TracebackType
 
 from selection.errors import WriteError
-from selection.storage.input import Source
+from selection.storage.interface import Input
 from selection.storage.target import Target, open_target, refusal
 from selection.storage.temporary import Temporary, sweep
 from selection.storage.transient import is_transient
@@ -18,17 +18,17 @@ from selection.storage.transient import is_transient
 _BUFFER = 1 << 20
 
 
-class AtomicFile:
-    """A new file that takes its name only when it is complete and on disk.
+class OutputFile:
+    """A new file that gets its name only when it is complete and on disk.
 
-    Used as a context manager: a clean end puts the file into place; any exception, also one
-    that a signal or a timeout raises, removes what was written and leaves the target as it
+    Used as a context manager: a clean exit renames the file to its name; any exception, also
+    one that a signal or a timeout raises, removes what was written and leaves the target as it
     was. The bytes go to a temporary file beside the target, which only its owner can open
-    (see :mod:`selection.storage.temporary`). An existing output keeps its mode; a new one gets the
-    permissions of the input within the umask, as with ``cp``.
+    (see :mod:`selection.storage.temporary`). An existing output keeps its mode; a new one gets
+    the permissions of the input within the umask, as with ``cp``.
 
     Args:
-        path: the target. Through a symbolic link the file that it names is replaced.
+        path: the target; a symbolic link is followed.
         source: the input, which is never replaced.
         roots: folders of which one must hold the target, links resolved; none: any place.
 
@@ -37,13 +37,13 @@ class AtomicFile:
         WriteError: writing it failed.
     """
 
-    def __init__(self, path: str, source: Source, roots: Sequence[str] = ()) -> None:
+    def __init__(self, path: str, source: Input, roots: Sequence[str] = ()) -> None:
         self.path = path
         self._source = source
         self._roots = roots
 
-    def __enter__(self) -> AtomicFile:
-        # All is made here, not before: a signal between making it and entering would leave it.
+    def __enter__(self) -> OutputFile:
+        # Not made before: a signal between making and entering would leave it behind.
         self._opened = ExitStack()
         try:
             self._target = self._opened.enter_context(
@@ -83,8 +83,8 @@ class AtomicFile:
     def _commit(self, target: Target) -> None:
         self._new.file.flush()
         descriptor = self._new.file.fileno()
-        # What is there may have changed since the beginning: it may be the input by now.
-        _set_mode(descriptor, self._source.found, target.existing(self._source))
+        # The file under that name may have changed since the beginning; it can be the input now.
+        _set_mode(descriptor, self._source.status, target.existing(self._source))
         os.fsync(descriptor)
         if not self._new.rename(target.name):
             raise WriteError(
@@ -96,14 +96,21 @@ class AtomicFile:
         return WriteError(f"writing failed: {error.strerror}", path=self.path)
 
 
-def _set_mode(descriptor: int, input: os.stat_result, output: os.stat_result | None) -> None:
-    """Give the new file the mode that it has to have under its name."""
+def _set_mode(descriptor: int, input: os.stat_result | None, output: os.stat_result | None) -> None:
+    """Set the mode that the new file has under its final name.
+
+    Args:
+        descriptor: of the new file.
+        input: the local file that the output is made of, if there is one.
+        output: the file that is replaced, if there is one.
+    """
     if output is None:
-        mode = stat.S_IMODE(input.st_mode) & 0o777 & ~_umask()
+        wanted = 0o666 if input is None else stat.S_IMODE(input.st_mode) & 0o777
+        mode = wanted & ~_umask()
     else:
         mode = stat.S_IMODE(output.st_mode) & 0o777
         if not _keep_owner(descriptor, output):
-            # The bits of one group do not become those of another, which others may be in.
+            # Another group has other members, so it does not get the group's permissions.
             mode &= ~0o070 | (mode & 0o007) << 3
     try:
         os.fchmod(descriptor, mode)
@@ -114,7 +121,7 @@ def _set_mode(descriptor: int, input: os.stat_result, output: os.stat_result | N
 
 
 def _keep_owner(descriptor: int, output: os.stat_result) -> bool:
-    """Give the new file owner and group of the old one; whether it has the group."""
+    """Set the owner and group of the old file; return whether the new one has the group."""
     for owner in (output.st_uid, -1):
         with suppress(OSError):
             os.fchown(descriptor, owner, output.st_gid)
@@ -123,14 +130,14 @@ def _keep_owner(descriptor: int, output: os.stat_result) -> bool:
 
 
 def _umask() -> int:
-    # It can only be read by setting it; other threads' files are private for that moment.
+    # It can only be read by setting it. Files that other threads create meanwhile are private.
     umask = os.umask(0o077)
     os.umask(umask)
     return umask
 
 
 def _sync_folder(folder: int) -> None:
-    """Make the new name last; a file system that cannot sync a folder makes it last anyway."""
+    """Synchronise the new name to disk, on file systems that need it."""
     try:
         os.fsync(folder)
     except OSError as error:

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from selection.errors import DataError
-from selection.storage.input import READ_SIZE, Readable
+from selection.storage.interface import READ_SIZE, Readable
 from selection.stream.boundaries import Find
-from selection.stream.locate import located
+from selection.stream.locate import first_error
 from selection.stream.parser import parse_article
 from selection.stream.parts import Article, Gap, Item
-from selection.stream.split import split
+from selection.stream.split import unparsed_parts
 
 
-def scan(
+def parsed_parts(
     source: Readable, path: str, read_size: int = READ_SIZE, find: Find | None = None
 ) -> Iterator[Gap | Article]:
-    """Cut a batch into gaps and parsed articles; joined, their bytes are the file.
+    """Cut a batch into gaps and parsed articles; joined, their bytes are the batch.
 
     Args:
-        source: the file, at its beginning.
+        source: the batch, at its beginning.
         path: its name, for errors.
         read_size: how many bytes to read at once.
         find: the search for boundaries; by default the one in use.
@@ -28,10 +28,10 @@ def scan(
         DataError: it is not a batch; with the exact place.
     """
     try:
-        for part in split(source, read_size, find):
+        for part in unparsed_parts(source, read_size, find):
             yield part if isinstance(part, Gap) else _parsed(part)
     except DataError:
-        raise located(source, path) from None
+        raise first_error(source, path) from None
 
 
 def _parsed(item: Item) -> Article:
