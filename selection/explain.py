@@ -37,7 +37,7 @@ class Explanation:
 def explain_file(
     path: str | os.PathLike[str], index: int | None = None, id: str | None = None
 ) -> Iterator[Explanation]:
-    """Decide and explain the articles of a batch as it streams.
+    """Decide the articles of a batch, one at a time, and yield their explanations.
 
     Args:
         path: the batch, selected or not.

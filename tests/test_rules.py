@@ -806,3 +806,10 @@ def test_every_decision_as_a_dict_is_json(decide: Decide, value: object) -> None
     decision = decide(value)
     written = json.loads(json.dumps(decision.as_dict(), allow_nan=False))
     assert written["extractor"] == str(decision.extractor)
+
+
+def test_the_overlap_counts_are_kept_and_are_not_in_the_plain_data(decide: Decide) -> None:
+    # Shingles: N has abcde and bcdef, R has abcde and xabcd, T is degraded and has abcde.
+    decision = decide(article("a b c d e f", "x a b c d e", "a b c d e", errors={T: "timeout"}))
+    assert decision.regions == (0, 1, 1, 0, 0, 0, 0, 1)
+    assert list(decision.as_dict()) == ["extractor", "rule", "consensus", "pool", "candidates"]

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from selection.report.offsets import Traced, trace
+from selection.report.offsets import OffsetMap, offset_map
 from selection.text.shingles import SHINGLE_TOKENS, shingles
 from selection.text.vocabulary import ID_BYTES, pack_words
 
@@ -28,14 +28,14 @@ def passages(texts: Sequence[str]) -> list[list[str]]:
         For each text its segments, which joined are the text: the first is surplus (and empty
         if the text begins with consensus), the second consensus, and so on.
     """
-    traced = [trace(text) for text in texts]
-    words = [list(_WORD.finditer(each.visible)) for each in traced]
+    mapped = [offset_map(text) for text in texts]
+    words = [list(_WORD.finditer(each.visible)) for each in mapped]
     packed = pack_words([[word[0] for word in each] for each in words])
     whole = [b"".join(each) for each in packed]
     counts = Counter(shingle for each in whole for shingle in shingles(each))
     return [
         list(_cut(text, each, _classified(places, own, tokens, counts)))
-        for text, each, places, own, tokens in zip(texts, traced, words, packed, whole)
+        for text, each, places, own, tokens in zip(texts, mapped, words, packed, whole)
     ]
 
 
@@ -66,7 +66,7 @@ def _common_tokens(tokens: bytes, counts: Counter[bytes]) -> bytearray:
 
 
 def _cut(
-    text: str, traced: Traced, classified: Iterator[tuple[re.Match[str], bool]]
+    text: str, mapped: OffsetMap, classified: Iterator[tuple[re.Match[str], bool]]
 ) -> Iterator[str]:
     was_common = False
     done = end = 0
@@ -74,11 +74,11 @@ def _cut(
         if is_common is not was_common:
             # The characters between two words belong to the surplus, so that highlighting
             # begins and ends with a word.
-            start = traced.starts[word.start()]
+            start = mapped.starts[word.start()]
             border = max(done, start if is_common else end)
             yield text[done:border]
             done, was_common = border, is_common
-        end = traced.ends[word.end() - 1]
+        end = mapped.ends[word.end() - 1]
     if was_common:
         yield text[done:end]
         done = end

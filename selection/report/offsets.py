@@ -12,7 +12,7 @@ _Offsets: TypeAlias = "array[int]"
 
 
 @dataclass(frozen=True, slots=True)
-class Traced:
+class OffsetMap:
     """Represent a text without its markup.
 
     Attributes:
@@ -26,19 +26,19 @@ class Traced:
     ends: _Offsets
 
 
-def trace(text: str) -> Traced:
+def offset_map(text: str) -> OffsetMap:
     """Remove the markup of a text, and keep the offset of every character that is left."""
     whole = array("Q", range(len(text) + 1))
-    traced = Traced(text, whole[:-1], whole[1:])
+    mapped = OffsetMap(text, whole[:-1], whole[1:])
     for mark, steps in STEPS.items():
-        if mark in traced.visible:
+        if mark in mapped.visible:
             for step in steps:
-                traced = _replace(traced, step)
-    return traced
+                mapped = _replace(mapped, step)
+    return mapped
 
 
-def _replace(traced: Traced, step: Step) -> Traced:
-    text, starts, ends = traced.visible, traced.starts, traced.ends
+def _replace(mapped: OffsetMap, step: Step) -> OffsetMap:
+    text, starts, ends = mapped.visible, mapped.starts, mapped.ends
     pieces: list[str] = []
     new_starts, new_ends = array("Q"), array("Q")
     done = 0
@@ -58,4 +58,4 @@ def _replace(traced: Traced, step: Step) -> Traced:
             new_ends.extend([ends[match.end() - 1]] * len(new))
         done = match.end()
     pieces.append(text[done:])
-    return Traced("".join(pieces), new_starts + starts[done:], new_ends + ends[done:])
+    return OffsetMap("".join(pieces), new_starts + starts[done:], new_ends + ends[done:])
