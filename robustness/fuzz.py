@@ -10,9 +10,9 @@ import signal
 import time
 import traceback
 from collections.abc import Callable
+from functools import partial
 from types import FrameType
 from typing import Any, TypeVar
-from unittest import mock
 
 import hypothesis
 
@@ -26,22 +26,13 @@ from selection.stream.boundaries import Find
 from selection.stream.parts import Article
 from selection.stream.scan import parsed_parts
 from selection.stream.splice import insert_pick, pick_spans
-from selection.text.backend import Backend, available
+from selection.text.backend import available
 from tests.support import documents, reference
 from tests.support.compare import facts_of, right_facts
 from tests.support.json_reference import judged, with_right_picks
 
-
-def _with(backend: Backend) -> Callable[[object], Decision]:
-    def decide(article: object) -> Decision:
-        with mock.patch("selection.rules.backend", return_value=backend):
-            return select_article(article)
-
-    return decide
-
-
 # Every way to decide an article; all must agree with the plain rules.
-BACKENDS = {name: _with(backend) for name, backend in available().items()}
+BACKENDS = {name: partial(select_article, backend=b) for name, b in available().items()}
 
 SECONDS_FOR_ONE = 20
 _CHUNK = 500

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as typing has it, whose import takes some milliseconds
+TYPE_CHECKING = False  # not from typing, whose import takes some milliseconds
 if TYPE_CHECKING:
     from selection.batch import Summary, select_file
     from selection.errors import SelectionError

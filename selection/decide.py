@@ -13,12 +13,12 @@ from selection.stream.splice import Span, pick_spans
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """What is written and counted of an article's decision.
+    """Represent the part of a decision that is written and counted.
 
     Attributes:
         extractor: the extractor that was picked.
         rule: the rule that picked it.
-        with_text: which extractors have a text, as :func:`selection.field_check.texts_of` gives it.
+        with_text: the extractors that have a text, as of :func:`selection.field_check.texts_of`.
         spans: start and end of the value of each ``selected_extractor`` that the article has.
     """
 
@@ -32,10 +32,10 @@ def decide(raw: bytes) -> Pick:
     """Pick one extractor for one article.
 
     Args:
-        raw: its bytes, from ``{`` to ``}``.
+        raw: the bytes of the article, from ``{`` to ``}``.
 
     Raises:
-        DataError: they are not one JSON object; without a place.
+        DataError: the bytes are not one JSON object; the error has no position.
     """
     content = parse_article(raw)
     decision = select_article(content.fields)

@@ -1,4 +1,4 @@
-"""Why an article got its pick: the whole arithmetic, in words and as data."""
+"""Explanation of a decision: its counts and scores, in sentences and as data."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from selection import score
 from selection.model import Candidate, Decision, Extractor, Rule, State
 from selection.reader import BatchReader
 from selection.rules import select_article
@@ -14,12 +15,12 @@ from selection.rules import select_article
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One article of a file and its decision.
+    """Represent one article of a file and its decision.
 
     Attributes:
         index: its place in ``articles``, from 0.
         id: its ``id``, if it has one.
-        decision: the pick and its arithmetic.
+        decision: the pick and its numbers.
     """
 
     index: int
@@ -27,14 +28,14 @@ class Explanation:
     decision: Decision
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as plain data, ready for JSON."""
+        """Return the explanation as plain data, ready for JSON."""
         return {"index": self.index, "id": self.id, **self.decision.as_dict()}
 
 
 def explain_file(
     path: str | os.PathLike[str], index: int | None = None, id: str | None = None
 ) -> Iterator[Explanation]:
-    """Decide and explain the articles of a batch, streaming.
+    """Decide the articles of a batch, one at a time, and yield their explanations.
 
     Args:
         path: the batch, selected or not.
@@ -42,7 +43,7 @@ def explain_file(
         id: only articles with this ``id`` (a number is compared by its text).
 
     Raises:
-        DataError: the file is not a batch; the articles before the error have been given.
+        DataError: the file is not a batch; the articles before the error have been yielded.
         InputError, TransferError: as for ``select_file``.
     """
     with BatchReader(os.fspath(path)) as batch:
@@ -57,7 +58,7 @@ def explain_file(
 
 
 def sentences(decision: Decision) -> list[str]:
-    """The decision step by step, one sentence a step, in the order of PRD section 7."""
+    """Return the decision step by step, one sentence a step, in the order of the rules."""
     active = [candidate for candidate in decision.candidates if candidate.active]
     steps = [_active_set(active)]
     if decision.rule not in (Rule.FALLBACK, Rule.SINGLE):
@@ -66,16 +67,18 @@ def sentences(decision: Decision) -> list[str]:
     return steps
 
 
+_TIE = f"{score.as_float(score.TIE_WIDTH):g}"
+
 _REASON = {
-    Rule.FALLBACK: "the final fallback (PRD 7.1, step 4)",
-    Rule.SINGLE: "the only active candidate (PRD 7.1, step 5)",
-    Rule.SCORE: "ahead by more than 0.03 (PRD 7.5, step 4)",
-    Rule.TIE_FEWEST_SHINGLES: "the fewest shingles of the technical tie (PRD 7.5, step 5)",
-    Rule.TIE_PRIORITY: "by priority among the smallest of the technical tie (PRD 7.5, step 6)",
-    Rule.MEDIAN: "the median number of shingles (PRD 7.6)",
-    Rule.MEDIAN_PRIORITY: "by priority among those of the median number of shingles (PRD 7.6)",
-    Rule.LARGER: "the larger number of shingles (PRD 7.6)",
-    Rule.LARGER_PRIORITY: "by priority, the numbers of shingles being equal (PRD 7.6)",
+    Rule.FALLBACK: "the fallback (rule 5.1)",
+    Rule.SINGLE: "the only active candidate (rule 5.2)",
+    Rule.SCORE: f"ahead by more than {_TIE} (rule 6.2)",
+    Rule.TIE_FEWEST_SHINGLES: "the fewest shingles of the technical tie (rule 6.3)",
+    Rule.TIE_PRIORITY: "by priority among the smallest of the technical tie (rule 6.4)",
+    Rule.MEDIAN: "the median number of shingles (rule 7.1)",
+    Rule.MEDIAN_PRIORITY: "by priority among those of the median number of shingles (rule 7.2)",
+    Rule.LARGER: "the larger number of shingles (rule 7.3)",
+    Rule.LARGER_PRIORITY: "by priority, the numbers of shingles being equal (rule 7.4)",
 }
 
 
@@ -91,13 +94,13 @@ def _active_set(active: list[Candidate]) -> str:
 def _consensus(decision: Decision, active: list[Candidate]) -> str:
     if not decision.consensus:
         sizes = ", ".join(f"{c.extractor} {c.shingles}" for c in active)
-        return f"Consensus: none; no shingle stands in two candidates. Shingles: {sizes}."
+        return f"Consensus: none; no shingle occurs in two candidates. Shingles: {sizes}."
     best = max(active, key=lambda candidate: candidate.score or 0.0)
     others = [name for name in decision.pool if name is not best.extractor]
-    tie = f"within 0.03 of it: {_names(others)}" if others else "nobody within 0.03 of it"
+    tie = f"within {_TIE} of it: {_names(others)}" if others else f"no other within {_TIE} of it"
     return (
-        f"Consensus: {decision.consensus} shingles stand in two candidates or more; "
-        "score = 2 x shared / (consensus + shingles). "
+        f"Consensus: {decision.consensus} shingles occur in at least two candidates; "
+        f"score = {score.formula('shared', 'consensus', 'shingles')}. "
         f"Best score: {best.extractor} {best.score:.4f}; {tie}."
     )
 
@@ -107,8 +110,6 @@ def _names(extractors: Iterator[Extractor] | list[Extractor]) -> str:
 
 
 def arithmetic(candidate: Candidate, consensus: int) -> str:
-    """A compared candidate's score as a sum that a person can check."""
-    return (
-        f"2 x {candidate.shared} / ({consensus} + {candidate.shingles})"
-        f" = {candidate.score or 0.0:.4f}"
-    )
+    """Return a compared candidate's score (rule 4.4) with the numbers that give it."""
+    written = score.formula(candidate.shared or 0, consensus, candidate.shingles)
+    return f"{written} = {candidate.score or 0.0:.4f}"

@@ -1,7 +1,7 @@
-"""Warn when no article, or almost none, has a text under the field of an extractor.
+"""Warn when no article, or almost none, has a text in the field of an extractor.
 
-Such a batch is valid, and all its picks go to the other extractors; more often than not the
-field has another name than the one that is compared.
+Such a batch is valid, and all its picks go to the other extractors. The usual reason is that the
+field has another name than the one that is compared (rule 1.1).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from selection.model import ERROR_FIELD, TEXT_FIELD, TITLE_FIELD, Extractor
 
-# Fewer than one in this many is almost none.
+# A share of texts below 1 in 100 is almost none.
 _ALMOST_NONE = 100
 # Names are collected from some articles without a text, up to a size.
 _MOST_SAMPLES, _LARGEST_SAMPLE = 20, 1_000_000
@@ -26,7 +26,7 @@ _SETS = [[extractor for bit, extractor in _BITS if texts & bit] for texts in ran
 
 
 class FieldCheck:
-    """Counts, article by article, which extractors have a text."""
+    """Count, article by article, which extractors have a text."""
 
     def __init__(self) -> None:
         self._articles = 0
@@ -57,7 +57,7 @@ class FieldCheck:
             self._empty[extractor] += isinstance(block, dict) and TEXT_FIELD[extractor] in block
 
     def warnings(self) -> tuple[str, ...]:
-        """One sentence for each extractor that no article, or almost none, has a text of."""
+        """Return one sentence for each extractor whose text no article, or almost none, has."""
         counts = {e: sum(n for n, s in zip(self._with_text, _SETS) if e in s) for e in Extractor}
         return tuple(
             f"{_how_many(count, self._articles)} a text in "
@@ -78,7 +78,7 @@ def texts_of(fields: Mapping[str, Any]) -> int:
     """Return which extractors have more than white space in their text field.
 
     Args:
-        fields: an article, or as much of it as ``select_article`` needs.
+        fields: an article, or the fields of it that ``select_article`` needs.
 
     Returns:
         A set as a number: bit ``1 << i`` for the extractor ``i`` in the order of priority.
@@ -109,7 +109,7 @@ def _parsed(raw: bytes) -> dict[str, Any]:
 
 
 def _candidates(article: Mapping[str, Any], extractor: Extractor) -> Iterator[str]:
-    """Names in an article that can be meant for an extractor's text, of its block or others."""
+    """Yield the names in an article that can be meant for an extractor's text."""
     for name, value in islice(article.items(), _MOST_NAMES):
         if name == extractor and _is_text(value):
             yield f"{name} (a string, not an object)"

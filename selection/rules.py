@@ -1,30 +1,32 @@
-"""The rules: which of the three candidates an article gets, and why (PRD section 7)."""
+"""The rules: which of the three candidates an article gets, and why (docs/algorithm.md)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from selection import score
 from selection.model import ERROR_FIELD, TEXT_FIELD, Candidate, Decision, Extractor, Rule, State
-from selection.text.backend import backend
-
-# PRD 7.5, step 3: a difference of up to 0.03, as a fraction so that 0.03 itself is exact.
-_TIE_NUMERATOR, _TIE_DENOMINATOR = 3, 100
+from selection.text.backend import Backend
+from selection.text.backend import backend as default_backend
 
 
-def select_article(article: object) -> Decision:
-    """Pick one extractor for one article; any JSON value gets a decision.
+def select_article(article: object, *, backend: Backend | None = None) -> Decision:
+    """Pick one extractor for one article; any JSON value gets a decision (rule 8.4).
 
     Args:
-        article: a mapping with the blocks ``trafilatura``, ``newspaper4k`` and
-            ``readability``, as ``json.load`` gives it. A block or a field that is missing
-            or of another type makes its candidate unavailable (FR-005).
+        article: a mapping with the blocks ``trafilatura``, ``newspaper4k`` and ``readability``,
+            as ``json.load`` gives it. A block or a field that is missing or of another type
+            counts as an empty text (rule 1.2).
+        backend: counts the shingles; by default the one that ``SELECTION_BACKEND`` names. The
+            decision does not depend on it (rule 9.1).
 
     Raises:
-        BackendError: ``SELECTION_BACKEND`` names a backend that is not to be had.
+        BackendError: ``SELECTION_BACKEND`` names a backend that is not available.
     """
+    used = backend or default_backend()
     blocks = [_block(article, name) for name in _NAMES]
-    counts = backend().measure(*map(_text, blocks, _FIELDS))
+    counts = used.measure(*[used.visible(_text(b, field)) for b, field in zip(blocks, _FIELDS)])
     states = [_state(size, block.get(ERROR_FIELD)) for size, block in zip(counts.tokens, blocks)]
 
     wanted = State.USABLE if State.USABLE in states else State.DEGRADED
@@ -43,10 +45,11 @@ def select_article(article: object) -> Decision:
         consensus=consensus,
         pool=tuple(candidate.extractor for candidate in pool),
         candidates=(candidates[0], candidates[1], candidates[2]),
+        regions=counts.regions,
     )
 
 
-# An enumeration takes its time to iterate and to hash, and this is done for every article.
+# Iterating over an enumeration and hashing its members is slow, and this is done per article.
 _EXTRACTORS = tuple(Extractor)
 _NAMES = [extractor.value for extractor in Extractor]
 _FIELDS = [TEXT_FIELD[extractor] for extractor in Extractor]
@@ -74,14 +77,16 @@ def _compared(
 ) -> Candidate:
     coverage = shared / consensus if consensus else 0.0
     support = shared / shingles
-    score = 2 * shared / (consensus + shingles)
-    return Candidate(extractor, state, True, tokens, shingles, shared, coverage, support, score)
+    part, whole = score.dice(shared, consensus, shingles)
+    return Candidate(
+        extractor, state, True, tokens, shingles, shared, coverage, support, part / whole
+    )
 
 
 def _choose(
     active: Sequence[Candidate], consensus: int
 ) -> tuple[Rule, Sequence[Candidate], Extractor]:
-    """The rule that decides, who was still in then, and the pick; ``active`` by priority."""
+    """Return the rule that decides, its pool and the pick; ``active`` is in order of priority."""
     if not active:
         return Rule.FALLBACK, (), Extractor.NEWSPAPER4K
     if len(active) == 1:
@@ -105,17 +110,6 @@ def _choose(
 
 
 def _technical_tie(active: Sequence[Candidate], consensus: int) -> list[Candidate]:
-    """Who is within 0.03 of the best score, that difference included (PRD 7.5, step 3).
-
-    A score is ``2 * shared / (consensus + shingles)``. All is compared in whole numbers.
-    """
-    scores = [(2 * (c.shared or 0), consensus + c.shingles) for c in active]
-    top, over = scores[0]
-    for part, whole in scores:
-        if part * over > top * whole:
-            top, over = part, whole
-    return [
-        candidate
-        for candidate, (part, whole) in zip(active, scores)
-        if (top * whole - part * over) * _TIE_DENOMINATOR <= _TIE_NUMERATOR * over * whole
-    ]
+    """Return the candidates that are in the technical tie (rule 6.1)."""
+    scores = [score.dice(c.shared or 0, consensus, c.shingles) for c in active]
+    return [c for c, is_in in zip(active, score.technical_tie(scores)) if is_in]

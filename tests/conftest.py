@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 
+from selection import Decision, select_article
 from selection.text.backend import available
 from tests.support import browser
 from tests.support.queue_server import Events, Server, Workers, running_server
@@ -35,12 +37,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="module", params=list(available()))
-def each_backend(request: pytest.FixtureRequest) -> Iterator[None]:
+def decide(request: pytest.FixtureRequest) -> Callable[[object], Decision]:
     """Decide with every backend that was built here, one after the other."""
-    chosen = available()[request.param]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("selection.rules.backend", lambda: chosen)
-        yield
+    return partial(select_article, backend=available()[request.param])
 
 
 @pytest.fixture

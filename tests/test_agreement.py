@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from selection import Decision, select_article
 from selection.model import TEXT_FIELD
+from selection.text.backend import available
 from tests.support.compare import facts_of, right_facts
 
-pytestmark = pytest.mark.usefixtures("each_backend")
+BACKENDS = list(available().values())
 
 EXAMPLE = Path(__file__).parents[1] / "examples/river_plate_extracted.json"
 # 181 real pages that are not part of the project; where they are, they are compared, too.
@@ -34,8 +35,10 @@ def examples(number: int) -> settings:
 
 
 def assert_agree(article: object) -> Decision:
-    decision = select_article(article)
-    assert facts_of(decision) == right_facts(article)
+    right = right_facts(article)
+    for backend in BACKENDS:
+        decision = select_article(article, backend=backend)
+        assert facts_of(decision) == right, backend.name
     return decision
 
 

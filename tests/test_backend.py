@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from selection.text.backend import Backend, available
-from selection.text.overlap import Counts
-from selection.text.tokens import IN_ITS_WORD, SEPARATOR, SPACE, fold_page
+from selection.text.fold_table import IN_ITS_WORD, SEPARATOR, SPACE, fold_page
+from selection.text.overlap import Counts, in_both
 from tests.support import reference
 from tests.support.command import run
 from tests.support.texts import TEXTS, examples
@@ -25,6 +25,12 @@ from worker.settings import Settings, SettingsError
 
 BACKENDS = list(available().values())
 every_backend = pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.name)
+
+
+def measured(backend: Backend, *texts: str) -> Counts:
+    """The counts by a backend."""
+    one, two, three = map(backend.visible, texts)
+    return backend.measure(one, two, three)
 
 
 def counted(*texts: str) -> Counts:
@@ -61,6 +67,20 @@ def test_counts_by_hand(backend: Backend) -> None:
     assert backend.measure("", "...", "a") == Counts((0, 0, 1), (0, 0, 0, 0, 1, 0, 0, 0))
 
 
+def test_what_two_texts_share_by_hand() -> None:
+    # As above: alone 1, 2 and 8, in pairs 4, 16 and 32, in all 64.
+    regions = (0, 1, 2, 4, 8, 16, 32, 64)
+    assert [in_both(regions, 0, 1), in_both(regions, 0, 2), in_both(regions, 1, 2)] == [68, 80, 96]
+
+
+@every_backend
+def test_markup_is_removed_before_the_texts_are_measured(backend: Backend) -> None:
+    for text in ("a <b> c", "a [b](c) d", "a &amp; b", "a ![b](c) d", "a b", "a [b] > c"):
+        assert backend.visible(text) == reference.visible_text(text)
+    # The backend itself counts what is given to it: two tokens, not one.
+    assert backend.measure("a <b>", "", "").tokens == (2, 0, 0)
+
+
 _SOME = st.sampled_from(["", " o gol de placa do River ", "\u2026", " ΟΔΟΣ", "x" * 70])
 
 
@@ -71,7 +91,7 @@ def test_any_texts(one: str, two: str, three: str, some: str, other: str) -> Non
     texts = (one + some + two, other + two, three + some + other)
     right = counted(*texts)
     for backend in BACKENDS:
-        assert backend.measure(*texts) == right, backend.name
+        assert measured(backend, *texts) == right, backend.name
 
 
 @every_backend
@@ -112,7 +132,7 @@ def test_every_character_of_the_basic_plane_by_itself_and_in_a_word() -> None:
         text = "".join(f"{chr(c)} a{chr(c)}b " for c in range(page * 256, page * 256 + 256))
         right = len(reference.tokens("x " + text))
         for backend in BACKENDS:
-            assert backend.measure("x " + text, "", "").tokens[0] == right, (backend.name, page)
+            assert measured(backend, "x " + text, "", "").tokens[0] == right, (backend.name, page)
 
 
 def test_what_is_read_by_itself_never_changes_beside_others() -> None:

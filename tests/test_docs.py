@@ -16,8 +16,9 @@ import pytest
 
 from benchmarks.__main__ import PARTS
 from robustness.__main__ import KINDS
-from selection import Decision, Rule, State, Summary, errors
+from selection import Candidate, Decision, Extractor, Rule, State, Summary, errors
 from selection.cli.commands import selection
+from selection.explain import sentences
 from worker.cli.commands import selection_worker
 from worker.settings import Settings
 from worker.state.events import Event
@@ -117,6 +118,17 @@ def test_the_readme_is_short() -> None:
 def test_every_rule_is_named_by_the_rule_that_it_implements() -> None:
     rules = set(re.findall(r"\(`(\w+)`\)", text_of("docs/algorithm.md")))
     assert rules == {rule.value for rule in Rule}
+
+
+@pytest.mark.parametrize("rule", Rule)
+def test_the_explanation_names_the_number_of_the_rule(rule: Rule) -> None:
+    (number,) = re.findall(
+        rf"\*\*(\d\.\d)\*\*(?:(?!\*\*).)*\(`{rule}`\)", text_of("docs/algorithm.md"), re.DOTALL
+    )
+    candidates = [Candidate(name, State.UNAVAILABLE, False, 0, 0) for name in Extractor]
+    one, two, three = candidates
+    decision = Decision(one.extractor, rule, None, (), (one, two, three), (0,) * 8)
+    assert sentences(decision)[-1].endswith(f"(rule {number}).")
 
 
 def test_every_state_of_a_candidate_is_defined() -> None:

@@ -100,7 +100,7 @@ def test_no_piece_ends_in_a_string_that_is_not_longer_than_a_buffer(
     kind: str,
     size: int,
 ) -> None:
-    monkeypatch.setattr("selection.rules.backend", lambda: backend)
+    monkeypatch.setattr("selection.rules.default_backend", lambda: backend)
     monkeypatch.setenv("SELECTION_BACKEND", backend.name)
     recorder = Recorder(parser._BACKEND)
     monkeypatch.setattr("selection.stream.parser._BACKEND", recorder)

@@ -22,7 +22,7 @@ from selection.model import Extractor, Rule
 from selection.report.article_stats import Facts, facts_of
 from selection.report.batch_stats import Overview
 from selection.report.highlight import passages
-from selection.report.offsets import trace
+from selection.report.offsets import offset_map
 from selection.report.spool import Shelf
 from selection.report.write import read_facts, write_report
 from selection.stream.parts import Article
@@ -224,12 +224,12 @@ MARKUP = st.lists(st.sampled_from([*MARKUP_PARTS.split(), " ", "\n"]), max_size=
 
 
 @given(MARKUP)
-def test_trace_shows_what_is_compared(text: str) -> None:
-    traced = trace(text)
-    assert traced.visible == visible_text(text)
-    assert len(traced.starts) == len(traced.ends) == len(traced.visible)
-    assert sorted(traced.starts) == list(traced.starts)
-    assert all(start < end for start, end in zip(traced.starts, traced.ends))
+def test_the_offset_map_shows_what_is_compared(text: str) -> None:
+    mapped = offset_map(text)
+    assert mapped.visible == visible_text(text)
+    assert len(mapped.starts) == len(mapped.ends) == len(mapped.visible)
+    assert sorted(mapped.starts) == list(mapped.starts)
+    assert all(start < end for start, end in zip(mapped.starts, mapped.ends))
 
 
 @given(MARKUP, MARKUP)

@@ -1,17 +1,15 @@
-"""The rules: the PRD's cases CT-001 to CT-011, the scenarios of User Stories 1 and 2 and the
-edge cases of the feature specification.
+"""The rules of docs/algorithm.md, each by hand.
 
 Texts are made of a few distinct words, so that every count can be worked out by hand: n
 distinct words give n - 4 shingles, and a passage of m words that two texts share gives them
 m - 4 shingles in common. With K for the size of the consensus, n for a candidate's shingles
-and i for those in the consensus, PRD 7.4 comes to coverage i / K, support i / n and score
-2i / (K + n).
+and i for those in the consensus, coverage is i / K, support i / n and the score 2i / (K + n).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import FrozenInstanceError
 from typing import Any
 
@@ -19,9 +17,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from selection import Decision, Extractor, Rule, State, select_article
+from selection import Decision, Extractor, Rule, State
 
-pytestmark = pytest.mark.usefixtures("each_backend")
+Decide = Callable[[object], Decision]
 
 N, R, T = Extractor.NEWSPAPER4K, Extractor.READABILITY, Extractor.TRAFILATURA
 FIELD = {N: "text", R: "cleaned_text", T: "text"}
@@ -89,14 +87,14 @@ def pick(decision: Decision) -> tuple[Extractor, Rule]:
     return decision.extractor, decision.rule
 
 
-# ------------------------------------------------------------- PRD 12, obligatory cases
+# ------------------------------------------------------------- the obligatory cases
 
 
-def test_ct_001_a_clear_winner_has_the_highest_score() -> None:
+def test_ct_001_a_clear_winner_has_the_highest_score(decide: Decide) -> None:
     # The consensus is the 20 shingles of the body: readability has it, trafilatura has it
     # with 20 more, newspaper4k has the first half of it.
     body = words(24)
-    decision = select_article(article(body[:14], body, body + words(20, "x")))
+    decision = decide(article(body[:14], body, body + words(20, "x")))
     assert decision.consensus == 20
     assert shingles(decision) == [10, 20, 40]
     assert shared(decision) == [10, 20, 20]
@@ -107,10 +105,10 @@ def test_ct_001_a_clear_winner_has_the_highest_score() -> None:
     assert decision.pool == (R,)
 
 
-def test_ct_002_within_003_the_fewest_shingles_win_over_a_higher_score() -> None:
+def test_ct_002_within_003_the_fewest_shingles_win_over_a_higher_score(decide: Decide) -> None:
     # Consensus 40. Trafilatura lacks one word and scores 78/79, 0.013 below the others' 1.
     body = words(44)
-    decision = select_article(article(body, body, body[:43]))
+    decision = decide(article(body, body, body[:43]))
     assert decision.consensus == 40
     assert shingles(decision) == [40, 40, 39]
     assert scores(decision) == [1, 1, 78 / 79]
@@ -128,17 +126,17 @@ def test_ct_002_within_003_the_fewest_shingles_win_over_a_higher_score() -> None
     ],
 )
 def test_ct_003_a_tie_of_equal_sizes_goes_by_priority(
-    texts: tuple[bool, bool, bool], right: Extractor
+    decide: Decide, texts: tuple[bool, bool, bool], right: Extractor
 ) -> None:
     newspaper4k, readability, trafilatura = (words(30) if there else None for there in texts)
-    decision = select_article(article(newspaper4k, readability, trafilatura))
+    decision = decide(article(newspaper4k, readability, trafilatura))
     assert pick(decision) == (right, Rule.TIE_PRIORITY)
 
 
-def test_ct_003_the_priority_is_among_the_smallest_of_the_tie_only() -> None:
+def test_ct_003_the_priority_is_among_the_smallest_of_the_tie_only(decide: Decide) -> None:
     # Consensus 40: newspaper4k has one shingle more (80/81), the others one less (78/79).
     body = words(44)
-    decision = select_article(article([*body, "x"], body[:43], body[1:]))
+    decision = decide(article([*body, "x"], body[:43], body[1:]))
     assert decision.consensus == 40
     assert shingles(decision) == [41, 39, 39]
     assert scores(decision) == [80 / 81, 78 / 79, 78 / 79]
@@ -146,51 +144,51 @@ def test_ct_003_the_priority_is_among_the_smallest_of_the_tie_only() -> None:
     assert pick(decision) == (R, Rule.TIE_PRIORITY)
 
 
-def test_ct_004_three_without_consensus_the_median_wins() -> None:
-    decision = select_article(article(words(6, "n"), words(10, "r"), words(8, "t")))
+def test_ct_004_three_without_consensus_the_median_wins(decide: Decide) -> None:
+    decision = decide(article(words(6, "n"), words(10, "r"), words(8, "t")))
     assert decision.consensus == 0
     assert shingles(decision) == [2, 6, 4]
     assert pick(decision) == (T, Rule.MEDIAN)
     assert decision.pool == (N, R, T)
 
 
-def test_ct_005_two_without_consensus_the_larger_wins() -> None:
-    decision = select_article(article(words(7, "n"), None, words(11, "t")))
+def test_ct_005_two_without_consensus_the_larger_wins(decide: Decide) -> None:
+    decision = decide(article(words(7, "n"), None, words(11, "t")))
     assert decision.consensus == 0
     assert shingles(decision) == [3, 0, 7]
     assert pick(decision) == (T, Rule.LARGER)
     assert decision.pool == (N, T)
 
 
-def test_ct_006_the_only_usable_candidate_wins() -> None:
+def test_ct_006_the_only_usable_candidate_wins(decide: Decide) -> None:
     body = words(50)
-    decision = select_article(article(None, body, words(3), errors={R: "timeout"}))
+    decision = decide(article(None, body, words(3), errors={R: "timeout"}))
     assert states(decision) == [UNAVAILABLE, DEGRADED, USABLE]
     assert pick(decision) == (T, Rule.SINGLE)
 
 
-def test_ct_007_without_a_usable_candidate_the_degraded_are_compared() -> None:
+def test_ct_007_without_a_usable_candidate_the_degraded_are_compared(decide: Decide) -> None:
     # As CT-001, with errors.
     body = words(24)
     errors = dict.fromkeys(Extractor, "HTTP 500")
-    decision = select_article(article(body[:14], body, body + words(20, "x"), errors=errors))
+    decision = decide(article(body[:14], body, body + words(20, "x"), errors=errors))
     assert states(decision) == [DEGRADED] * 3
     assert scores(decision) == [20 / 30, 1, 40 / 60]
     assert pick(decision) == (R, Rule.SCORE)
 
 
-def test_ct_008_all_unavailable_gives_newspaper4k() -> None:
-    decision = select_article(article(None, "", " \n"))
+def test_ct_008_all_unavailable_gives_newspaper4k(decide: Decide) -> None:
+    decision = decide(article(None, "", " \n"))
     assert states(decision) == [UNAVAILABLE] * 3
     assert decision.consensus is None
     assert decision.pool == ()
     assert pick(decision) == (N, Rule.FALLBACK)
 
 
-def test_ct_009_a_small_fragment_loses_by_low_coverage() -> None:
+def test_ct_009_a_small_fragment_loses_by_low_coverage(decide: Decide) -> None:
     # Readability has 4 of 40 shingles and nothing else: full support, a tenth covered.
     body = words(44)
-    decision = select_article(article([*body, "x"], body[:8], body))
+    decision = decide(article([*body, "x"], body[:8], body))
     assert decision.consensus == 40
     assert shingles(decision) == [41, 4, 40]
     assert coverages(decision) == [1, 4 / 40, 1]
@@ -200,10 +198,10 @@ def test_ct_009_a_small_fragment_loses_by_low_coverage() -> None:
     assert pick(decision) == (T, Rule.TIE_FEWEST_SHINGLES)
 
 
-def test_ct_010_much_excess_loses_by_low_support() -> None:
+def test_ct_010_much_excess_loses_by_low_support(decide: Decide) -> None:
     # Newspaper4k has the 40 common shingles and 60 of its own.
     body = words(44)
-    decision = select_article(article(body + words(60, "x"), body, body))
+    decision = decide(article(body + words(60, "x"), body, body))
     assert decision.consensus == 40
     assert shingles(decision) == [100, 40, 40]
     assert coverages(decision) == [1, 1, 1]
@@ -212,10 +210,10 @@ def test_ct_010_much_excess_loses_by_low_support() -> None:
     assert pick(decision) == (R, Rule.TIE_PRIORITY)
 
 
-def test_ct_011_a_part_of_the_common_content_loses_by_low_coverage() -> None:
+def test_ct_011_a_part_of_the_common_content_loses_by_low_coverage(decide: Decide) -> None:
     # Newspaper4k has 30 of the 40 common shingles: 60/70 is more than 0.03 below 1.
     body = words(44)
-    decision = select_article(article(body[10:], body, [*body, "x", "y"]))
+    decision = decide(article(body[10:], body, [*body, "x", "y"]))
     assert decision.consensus == 40
     assert shingles(decision) == [30, 40, 42]
     assert coverages(decision) == [30 / 40, 1, 1]
@@ -228,31 +226,33 @@ def test_ct_011_a_part_of_the_common_content_loses_by_low_coverage() -> None:
 # ------------------------------------------------------------- scenarios of User Story 1
 
 
-def test_us1_scenario_1_the_highest_score_is_selected_where_two_agree() -> None:
+def test_us1_scenario_1_the_highest_score_is_selected_where_two_agree(decide: Decide) -> None:
     # Newspaper4k and trafilatura agree on 20 shingles; newspaper4k has 4 more of its own, so
     # its score of 40/44 is 0.09 lower. Readability has nothing in common with them.
     body = words(24)
-    decision = select_article(article(body + words(4, "x"), words(30, "r"), body))
+    decision = decide(article(body + words(4, "x"), words(30, "r"), body))
     assert decision.consensus == 20
     assert scores(decision) == [40 / 44, 0, 1]
     assert pick(decision) == (T, Rule.SCORE)
 
 
-def test_us1_scenario_1_the_more_concise_is_selected_where_three_agree_closely() -> None:
+def test_us1_scenario_1_the_more_concise_is_selected_where_three_agree_closely(
+    decide: Decide,
+) -> None:
     # Consensus 100; the scores 200/202, 200/201 and 1 are all within 0.03.
     body = words(104)
-    decision = select_article(article([*body, "x", "y"], [*body, "z"], body))
+    decision = decide(article([*body, "x", "y"], [*body, "z"], body))
     assert decision.consensus == 100
     assert scores(decision) == [200 / 202, 200 / 201, 1]
     assert decision.pool == (N, R, T)
     assert pick(decision) == (T, Rule.TIE_FEWEST_SHINGLES)
 
 
-def test_us1_scenario_2_noise_lowers_support_and_a_clean_text_is_selected() -> None:
+def test_us1_scenario_2_noise_lowers_support_and_a_clean_text_is_selected(decide: Decide) -> None:
     # 20 shingles of a menu before and 20 of a footer after the 40 in common.
     body = words(44)
     noisy = words(20, "menu") + body + words(20, "footer")
-    decision = select_article(article(noisy, body, body))
+    decision = decide(article(noisy, body, body))
     assert shingles(decision) == [80, 40, 40]
     assert supports(decision) == [40 / 80, 1, 1]
     assert scores(decision) == [80 / 120, 1, 1]
@@ -260,10 +260,10 @@ def test_us1_scenario_2_noise_lowers_support_and_a_clean_text_is_selected() -> N
     assert decision.extractor is R
 
 
-def test_us1_scenario_3_a_short_snippet_loses_by_low_coverage() -> None:
+def test_us1_scenario_3_a_short_snippet_loses_by_low_coverage(decide: Decide) -> None:
     # A teaser of two sentences: 6 of 96 shingles.
     body = words(100)
-    decision = select_article(article(body[:10], body, body))
+    decision = decide(article(body[:10], body, body))
     assert coverages(decision) == [6 / 96, 1, 1]
     assert scores(decision) == [12 / 102, 1, 1]
     assert decision.pool == (R, T)
@@ -287,12 +287,12 @@ def test_us1_scenario_3_a_short_snippet_loses_by_low_coverage() -> None:
     ],
 )
 def test_us2_scenario_1_three_without_consensus_the_median_is_selected(
-    sizes: tuple[int, int, int], right: Extractor, rule: Rule
+    decide: Decide, sizes: tuple[int, int, int], right: Extractor, rule: Rule
 ) -> None:
     newspaper4k, readability, trafilatura = (
         words(size + 4, prefix) for size, prefix in zip(sizes, "nrt")
     )
-    decision = select_article(article(newspaper4k, readability, trafilatura))
+    decision = decide(article(newspaper4k, readability, trafilatura))
     assert decision.consensus == 0
     assert shingles(decision) == list(sizes)
     assert pick(decision) == (right, rule)
@@ -309,35 +309,37 @@ def test_us2_scenario_1_three_without_consensus_the_median_is_selected(
     ],
 )
 def test_us2_scenario_2_two_without_consensus_the_larger_is_selected(
-    sizes: tuple[int, int, int], right: Extractor, rule: Rule
+    decide: Decide, sizes: tuple[int, int, int], right: Extractor, rule: Rule
 ) -> None:
     newspaper4k, readability, trafilatura = (
         words(size + 4, prefix) if size else None for size, prefix in zip(sizes, "nrt")
     )
-    decision = select_article(article(newspaper4k, readability, trafilatura))
+    decision = decide(article(newspaper4k, readability, trafilatura))
     assert decision.consensus == 0
     assert shingles(decision) == list(sizes)
     assert pick(decision) == (right, rule)
 
 
-def test_us2_scenario_3_only_the_degraded_are_evaluated_where_none_is_usable() -> None:
+def test_us2_scenario_3_only_the_degraded_are_evaluated_where_none_is_usable(
+    decide: Decide,
+) -> None:
     # Two degraded without consensus, 2 and 3 shingles; the third has no text.
     errors = {N: "parse error", R: "parse error"}
-    decision = select_article(article(words(6, "n"), words(7, "r"), None, errors=errors))
+    decision = decide(article(words(6, "n"), words(7, "r"), None, errors=errors))
     assert states(decision) == [DEGRADED, DEGRADED, UNAVAILABLE]
     assert [candidate.active for candidate in decision.candidates] == [True, True, False]
     assert pick(decision) == (R, Rule.LARGER)
 
 
-def test_us2_scenario_3_a_single_degraded_candidate_is_selected() -> None:
-    decision = select_article(article(None, None, words(9), errors={T: "timeout"}))
+def test_us2_scenario_3_a_single_degraded_candidate_is_selected(decide: Decide) -> None:
+    decision = decide(article(None, None, words(9), errors={T: "timeout"}))
     assert states(decision) == [UNAVAILABLE, UNAVAILABLE, DEGRADED]
     assert pick(decision) == (T, Rule.SINGLE)
 
 
-def test_us2_scenario_4_all_failed_or_empty_gives_newspaper4k() -> None:
+def test_us2_scenario_4_all_failed_or_empty_gives_newspaper4k(decide: Decide) -> None:
     errors = dict.fromkeys(Extractor, "connection refused")
-    decision = select_article(article(None, "", None, errors=errors))
+    decision = decide(article(None, "", None, errors=errors))
     assert states(decision) == [UNAVAILABLE] * 3
     assert pick(decision) == (N, Rule.FALLBACK)
 
@@ -348,13 +350,13 @@ def test_us2_scenario_4_all_failed_or_empty_gives_newspaper4k() -> None:
 
 @pytest.mark.parametrize(("there", "right"), [((N, R, T), N), ((R, T), R), ((N, T), N)])
 def test_edge_exact_score_and_count_tie_goes_newspaper4k_readability_trafilatura(
-    there: tuple[Extractor, ...], right: Extractor
+    decide: Decide, there: tuple[Extractor, ...], right: Extractor
 ) -> None:
     # Three passages of 10 shingles, of which each text has another two, and 4 windows across
     # the seam that nobody else has: different texts, equal scores, equal sizes.
     a, b, c = words(14, "a"), words(14, "b"), words(14, "c")
     texts = {N: a + b, R: b + c, T: c + a}
-    decision = select_article(article(*(texts[e] if e in there else None for e in (N, R, T))))
+    decision = decide(article(*(texts[e] if e in there else None for e in (N, R, T))))
     # All three: consensus 30, of which each has 20. Two: the 10 of the one passage they share.
     score = 40 / (30 + 24) if len(there) == 3 else 20 / (10 + 24)
     assert scores(decision) == [score if e in there else None for e in (N, R, T)]
@@ -363,8 +365,10 @@ def test_edge_exact_score_and_count_tie_goes_newspaper4k_readability_trafilatura
 
 
 @pytest.mark.parametrize("only", [N, R, T])
-def test_edge_single_active_candidate_is_selected_without_a_consensus(only: Extractor) -> None:
-    decision = select_article(article(*(words(9) if e is only else None for e in (N, R, T))))
+def test_edge_single_active_candidate_is_selected_without_a_consensus(
+    decide: Decide, only: Extractor
+) -> None:
+    decision = decide(article(*(words(9) if e is only else None for e in (N, R, T))))
     assert decision.consensus is None
     assert scores(decision) == [None, None, None]
     assert coverages(decision) == [None, None, None]
@@ -375,21 +379,21 @@ def test_edge_single_active_candidate_is_selected_without_a_consensus(only: Extr
 @pytest.mark.parametrize(
     ("count", "right"), [(1, 1), (2, 1), (3, 1), (4, 1), (5, 1), (6, 2), (7, 3)]
 )
-def test_edge_short_texts_form_one_shingle(count: int, right: int) -> None:
-    measured = select_article(article(words(count))).candidates[0]
+def test_edge_short_texts_form_one_shingle(decide: Decide, count: int, right: int) -> None:
+    measured = decide(article(words(count))).candidates[0]
     assert (measured.tokens, measured.shingles) == (count, right)
 
 
-def test_edge_short_texts_equal_short_texts_are_a_consensus() -> None:
-    decision = select_article(article("gol de placa", None, "Gol de placa!"))
+def test_edge_short_texts_equal_short_texts_are_a_consensus(decide: Decide) -> None:
+    decision = decide(article("gol de placa", None, "Gol de placa!"))
     assert decision.consensus == 1
     assert scores(decision) == [1, None, 1]
     assert pick(decision) == (N, Rule.TIE_PRIORITY)
 
 
-def test_edge_short_texts_a_short_shingle_is_none_of_a_longer_texts() -> None:
+def test_edge_short_texts_a_short_shingle_is_none_of_a_longer_texts(decide: Decide) -> None:
     # ("a", "b", "c", "d") is not among the windows of five of "a b c d e f".
-    decision = select_article(article("a b c d", None, "a b c d e f"))
+    decision = decide(article("a b c d", None, "a b c d e f"))
     assert decision.consensus == 0
     assert shingles(decision) == [1, 0, 2]
     assert pick(decision) == (T, Rule.LARGER)
@@ -401,22 +405,24 @@ def test_edge_short_texts_a_short_shingle_is_none_of_a_longer_texts() -> None:
     ids=repr,
 )
 @pytest.mark.parametrize("extractor", [N, R, T])
-def test_edge_malformed_field_is_unavailable(extractor: Extractor, content: object) -> None:
+def test_edge_malformed_field_is_unavailable(
+    decide: Decide, extractor: Extractor, content: object
+) -> None:
     made = article(words(9), words(9), words(9))
     made[extractor][FIELD[extractor]] = content
     index = (N, R, T).index(extractor)
-    decision = select_article(made)
+    decision = decide(made)
     assert states(decision) == [UNAVAILABLE if i == index else USABLE for i in range(3)]
     assert decision.candidates[index].tokens == 0
     assert decision.extractor is (R if extractor is N else N)
 
 
 @pytest.mark.parametrize("extractor", [N, R, T])
-def test_edge_missing_field_is_unavailable(extractor: Extractor) -> None:
+def test_edge_missing_field_is_unavailable(decide: Decide, extractor: Extractor) -> None:
     made = article(words(9), words(9), words(9))
     del made[extractor][FIELD[extractor]]
-    assert states(select_article(made)).count(UNAVAILABLE) == 1
-    assert select_article(made).extractor is (R if extractor is N else N)
+    assert states(decide(made)).count(UNAVAILABLE) == 1
+    assert decide(made).extractor is (R if extractor is N else N)
 
 
 @pytest.mark.parametrize(
@@ -425,14 +431,16 @@ def test_edge_missing_field_is_unavailable(extractor: Extractor) -> None:
     ids=lambda block: "absent" if block is ABSENT else repr(block),
 )
 @pytest.mark.parametrize("extractor", [N, R, T])
-def test_edge_missing_library_block_is_unavailable(extractor: Extractor, block: object) -> None:
+def test_edge_missing_library_block_is_unavailable(
+    decide: Decide, extractor: Extractor, block: object
+) -> None:
     made = article(words(9), words(9), words(9))
     if block is ABSENT:
         del made[extractor]
     else:
         made[extractor] = block
     index = (N, R, T).index(extractor)
-    decision = select_article(made)
+    decision = decide(made)
     assert states(decision) == [UNAVAILABLE if i == index else USABLE for i in range(3)]
     assert decision.extractor is (R if extractor is N else N)
 
@@ -444,13 +452,15 @@ def test_edge_missing_library_block_is_unavailable(extractor: Extractor, block: 
     "error", [ABSENT, None, "", [], {}], ids=lambda e: "absent" if e is ABSENT else repr(e)
 )
 @pytest.mark.parametrize("extractor", [N, R, T])
-def test_no_error_leaves_a_candidate_usable(extractor: Extractor, error: object) -> None:
+def test_no_error_leaves_a_candidate_usable(
+    decide: Decide, extractor: Extractor, error: object
+) -> None:
     made = article(words(9), words(9), words(9))
     if error is ABSENT:
         del made[extractor]["error"]
     else:
         made[extractor]["error"] = error
-    assert states(select_article(made)) == [USABLE] * 3
+    assert states(decide(made)) == [USABLE] * 3
 
 
 @pytest.mark.parametrize(
@@ -459,16 +469,18 @@ def test_no_error_leaves_a_candidate_usable(extractor: Extractor, error: object)
     ids=repr,
 )
 @pytest.mark.parametrize("extractor", [N, R, T])
-def test_any_other_error_degrades_a_candidate(extractor: Extractor, error: object) -> None:
+def test_any_other_error_degrades_a_candidate(
+    decide: Decide, extractor: Extractor, error: object
+) -> None:
     made = article(words(9), words(9), words(9), errors={extractor: error})
     index = (N, R, T).index(extractor)
-    decision = select_article(made)
+    decision = decide(made)
     assert states(decision) == [DEGRADED if i == index else USABLE for i in range(3)]
     assert decision.extractor is (R if extractor is N else N)
 
 
-def test_an_error_without_text_is_unavailable_and_not_degraded() -> None:
-    decision = select_article(article("...", None, None, errors={N: "timeout", R: "timeout"}))
+def test_an_error_without_text_is_unavailable_and_not_degraded(decide: Decide) -> None:
+    decision = decide(article("...", None, None, errors={N: "timeout", R: "timeout"}))
     assert states(decision) == [UNAVAILABLE] * 3
 
 
@@ -476,25 +488,25 @@ def test_an_error_without_text_is_unavailable_and_not_degraded() -> None:
     "text",
     ["", " ", "\t\r\n", "...", "—", "!?", "_", "___ _", "<p></p>", "![foto](a.jpg)", "&nbsp;"],
 )
-def test_text_without_a_letter_or_digit_is_unavailable(text: str) -> None:
-    decision = select_article(article(text, text, "gol"))
+def test_text_without_a_letter_or_digit_is_unavailable(decide: Decide, text: str) -> None:
+    decision = decide(article(text, text, "gol"))
     assert states(decision) == [UNAVAILABLE, UNAVAILABLE, USABLE]
     assert pick(decision) == (T, Rule.SINGLE)
 
 
-def test_a_degraded_candidate_is_ignored_where_a_usable_one_exists() -> None:
+def test_a_degraded_candidate_is_ignored_where_a_usable_one_exists(decide: Decide) -> None:
     # The two degraded texts agree with each other; the usable one is a single word.
     body = words(44)
-    decision = select_article(article(body, body, "gol", errors={N: "timeout", R: "timeout"}))
+    decision = decide(article(body, body, "gol", errors={N: "timeout", R: "timeout"}))
     assert states(decision) == [DEGRADED, DEGRADED, USABLE]
     assert [candidate.active for candidate in decision.candidates] == [False, False, True]
     assert pick(decision) == (T, Rule.SINGLE)
 
 
-def test_a_degraded_candidate_adds_nothing_to_the_consensus_of_the_usable() -> None:
+def test_a_degraded_candidate_adds_nothing_to_the_consensus_of_the_usable(decide: Decide) -> None:
     # Counted with newspaper4k, readability would share 40 shingles and win by score.
     body = words(44)
-    decision = select_article(article(body, body, words(50, "t"), errors={N: "timeout"}))
+    decision = decide(article(body, body, words(50, "t"), errors={N: "timeout"}))
     assert decision.consensus == 0
     assert shingles(decision) == [40, 40, 46]
     assert scores(decision) == [None, 0, 0]
@@ -505,22 +517,22 @@ def test_a_degraded_candidate_adds_nothing_to_the_consensus_of_the_usable() -> N
     ("extractor", "wrong_field"), [(N, "cleaned_text"), (R, "text"), (T, "cleaned_text")]
 )
 def test_each_extractor_has_its_text_in_its_own_field(
-    extractor: Extractor, wrong_field: str
+    decide: Decide, extractor: Extractor, wrong_field: str
 ) -> None:
     made = {extractor: {wrong_field: "a b c", "error": None}}
-    assert states(select_article(made)) == [UNAVAILABLE] * 3
+    assert states(decide(made)) == [UNAVAILABLE] * 3
 
 
-def test_no_other_field_has_a_part_in_the_choice() -> None:
-    # FR-004: titles, mark-up and an earlier pick say trafilatura, and nothing follows.
+def test_no_other_field_has_a_part_in_the_choice(decide: Decide) -> None:
+    # Rule 1.1: titles, mark-up and an earlier pick say trafilatura, and nothing follows.
     made = article(words(6, "n"), words(7, "r"), words(5, "t"))
-    plain = select_article(made)
+    plain = decide(made)
     body = " ".join(words(44))
     made |= {"selected_extractor": "trafilatura", "text": body, "error": "x", "cleaned_text": 1}
     made[N] |= {"title": body, "cleaned_text": body, "summary": body, "keywords": [body]}
     made[R] |= {"title": body, "text": body, "content_html": f"<p>{body}</p>", "length": 44}
     made[T] |= {"title": body, "cleaned_text": body, "raw_text": body, "errors": ["x"]}
-    assert select_article(made) == plain
+    assert decide(made) == plain
     assert pick(plain) == (N, Rule.MEDIAN)
 
 
@@ -537,15 +549,15 @@ def test_no_other_field_has_a_part_in_the_choice() -> None:
         pytest.param("a a a a", 4, 1, id="four-tokens"),
     ],
 )
-def test_repeated_shingles_count_once(text: str, tokens: int, right: int) -> None:
-    measured = select_article(article(text)).candidates[0]
+def test_repeated_shingles_count_once(decide: Decide, text: str, tokens: int, right: int) -> None:
+    measured = decide(article(text)).candidates[0]
     assert (measured.tokens, measured.shingles) == (tokens, right)
 
 
-def test_a_repeated_passage_does_not_weigh_more_in_a_score() -> None:
+def test_a_repeated_passage_does_not_weigh_more_in_a_score(decide: Decide) -> None:
     # Trafilatura says the body twice; what is new are the 4 windows across the seam.
     body = words(24)
-    decision = select_article(article(body, None, body + body))
+    decision = decide(article(body, None, body + body))
     assert decision.consensus == 20
     assert [candidate.tokens for candidate in decision.candidates] == [24, 0, 48]
     assert shingles(decision) == [20, 0, 24]
@@ -553,16 +565,16 @@ def test_a_repeated_passage_does_not_weigh_more_in_a_score() -> None:
     assert pick(decision) == (N, Rule.SCORE)
 
 
-def test_a_shingle_repeated_in_one_text_only_is_no_consensus() -> None:
-    decision = select_article(article("a b c d e a b c d e", words(9, "r"), words(9, "t")))
+def test_a_shingle_repeated_in_one_text_only_is_no_consensus(decide: Decide) -> None:
+    decision = decide(article("a b c d e a b c d e", words(9, "r"), words(9, "t")))
     assert decision.consensus == 0
 
 
-def test_the_consensus_is_what_any_two_have_in_common() -> None:
+def test_the_consensus_is_what_any_two_have_in_common(decide: Decide) -> None:
     # 50 words. N has 0-29, R 20-49, T 10-39, that is shingles 0-25, 20-45 and 10-35.
     # Pairs: N and R share 20-25, N and T 10-25, R and T 20-35; together 10-35, 26 shingles.
     body = words(50)
-    decision = select_article(article(body[:30], body[20:], body[10:40]))
+    decision = decide(article(body[:30], body[20:], body[10:40]))
     assert decision.consensus == 26
     assert shingles(decision) == [26, 26, 26]
     assert shared(decision) == [16, 16, 26]
@@ -570,9 +582,9 @@ def test_the_consensus_is_what_any_two_have_in_common() -> None:
     assert pick(decision) == (T, Rule.SCORE)
 
 
-def test_the_order_of_the_words_counts() -> None:
+def test_the_order_of_the_words_counts(decide: Decide) -> None:
     body = words(9)
-    decision = select_article(article(body, None, body[::-1]))
+    decision = decide(article(body, None, body[::-1]))
     assert decision.consensus == 0
     assert pick(decision) == (N, Rule.LARGER_PRIORITY)
 
@@ -582,30 +594,28 @@ def test_the_order_of_the_words_counts() -> None:
     [((0, 1, 1), R), ((1, 0, 1), N), ((1, 1, 0), N), ((0, 0, 1), N)],
 )
 def test_two_identical_texts_win_over_a_third_that_shares_half(
-    texts: tuple[int, int, int], right: Extractor
+    decide: Decide, texts: tuple[int, int, int], right: Extractor
 ) -> None:
     # The consensus is the whole of the text that two have, 20 shingles, of which the third
     # text has 10 among its 20.
     body = words(24)
     half = body[10:] + words(10, "x")
     twins = max(set(texts), key=texts.count)
-    decision = select_article(article(*(body if text == twins else half for text in texts)))
+    decision = decide(article(*(body if text == twins else half for text in texts)))
     assert decision.consensus == 20
     assert shingles(decision) == [20, 20, 20]
     assert scores(decision) == [1.0 if text == twins else 20 / 40 for text in texts]
     assert pick(decision) == (right, Rule.TIE_PRIORITY)
 
 
-def test_texts_that_differ_in_mark_up_and_case_only_are_identical() -> None:
-    decision = select_article(
-        article("O <b>River</b> venceu por 2 a 1.", "o river venceu por 2 a 1", None)
-    )
+def test_texts_that_differ_in_mark_up_and_case_only_are_identical(decide: Decide) -> None:
+    decision = decide(article("O <b>River</b> venceu por 2 a 1.", "o river venceu por 2 a 1", None))
     assert decision.consensus == 3
     assert scores(decision) == [1, 1, None]
 
 
-def test_an_underscore_separates() -> None:
-    decision = select_article(article("um_dois três_", None, "um dois três"))
+def test_an_underscore_separates(decide: Decide) -> None:
+    decision = decide(article("um_dois três_", None, "um dois três"))
     assert [candidate.tokens for candidate in decision.candidates] == [3, 0, 3]
     assert scores(decision) == [1, None, 1]
 
@@ -613,11 +623,11 @@ def test_an_underscore_separates() -> None:
 # ------------------------------------------------------------- the technical tie, exactly
 
 
-def test_a_difference_of_exactly_003_is_a_tie() -> None:
+def test_a_difference_of_exactly_003_is_a_tie(decide: Decide) -> None:
     # Consensus 103 = N = T, score 1. R has 97 of it and nothing else: 194/200 = 0.97. In
     # floats 1 - 0.97 is more than 0.03.
     body = words(107)
-    decision = select_article(article(body, body[:101], body))
+    decision = decide(article(body, body[:101], body))
     assert decision.consensus == 103
     assert shingles(decision) == [103, 97, 103]
     assert scores(decision) == [1, 194 / 200, 1]
@@ -625,35 +635,35 @@ def test_a_difference_of_exactly_003_is_a_tie() -> None:
     assert pick(decision) == (R, Rule.TIE_FEWEST_SHINGLES)
 
 
-def test_one_shingle_beyond_a_difference_of_003_is_no_tie() -> None:
+def test_one_shingle_beyond_a_difference_of_003_is_no_tie(decide: Decide) -> None:
     # As before with one word less: 192/199 is 0.035 below 1.
     body = words(107)
-    decision = select_article(article(body, body[:100], body))
+    decision = decide(article(body, body[:100], body))
     assert decision.consensus == 103
     assert scores(decision) == [1, 192 / 199, 1]
     assert decision.pool == (N, T)
     assert pick(decision) == (N, Rule.TIE_PRIORITY)
 
 
-def test_exactly_003_of_excess_is_a_tie_and_one_more_is_none() -> None:
+def test_exactly_003_of_excess_is_a_tie_and_one_more_is_none(decide: Decide) -> None:
     # Two candidates, consensus 97; T has all of it and 6 more: 194/200, or 7 more: 194/201.
     body = words(101)
-    exactly = select_article(article(None, body, body + words(6, "x")))
+    exactly = decide(article(None, body, body + words(6, "x")))
     assert exactly.consensus == 97
     assert scores(exactly) == [None, 1, 194 / 200]
     assert exactly.pool == (R, T)
     assert pick(exactly) == (R, Rule.TIE_FEWEST_SHINGLES)
-    beyond = select_article(article(None, body, body + words(7, "x")))
+    beyond = decide(article(None, body, body + words(7, "x")))
     assert scores(beyond) == [None, 1, 194 / 201]
     assert pick(beyond) == (R, Rule.SCORE)
 
 
-def test_a_difference_above_003_by_half_a_billionth_is_no_tie() -> None:
+def test_a_difference_above_003_by_half_a_billionth_is_no_tie(decide: Decide) -> None:
     # Consensus 2220, in N and T. N has 7 more: 4440/4447. R has 2101 of it and 18 more:
     # 4202/4339. 4440 * 4339 - 4202 * 4447 = 578866, and 0.03 * 4447 * 4339 = 578865.99.
     # As a tie it would go to R, the smallest.
     body = words(2224)
-    decision = select_article(
+    decision = decide(
         article(body + words(7, "n"), body[:2105] + words(18, "r"), body + words(8, "t"))
     )
     assert decision.consensus == 2220
@@ -664,11 +674,13 @@ def test_a_difference_above_003_by_half_a_billionth_is_no_tie() -> None:
     assert pick(decision) == (N, Rule.TIE_FEWEST_SHINGLES)
 
 
-def test_the_tie_is_measured_from_the_best_and_not_from_neighbour_to_neighbour() -> None:
+def test_the_tie_is_measured_from_the_best_and_not_from_neighbour_to_neighbour(
+    decide: Decide,
+) -> None:
     # Consensus 100: scores 1, 200/205 (0.024 below), 200/210 (0.048 below the best, 0.023
     # below the second).
     body = words(104)
-    decision = select_article(article(body + words(10, "n"), body + words(5, "r"), body))
+    decision = decide(article(body + words(10, "n"), body + words(5, "r"), body))
     assert decision.consensus == 100
     assert scores(decision) == [200 / 210, 200 / 205, 1]
     assert decision.pool == (R, T)
@@ -683,19 +695,19 @@ def test_the_tie_is_measured_from_the_best_and_not_from_neighbour_to_neighbour()
     [None, True, 0, 1.5, float("nan"), "newspaper4k", "", [], ["trafilatura"], [{}], {}, {"a": 1}],
     ids=repr,
 )
-def test_what_is_no_article_gets_the_fallback(value: object) -> None:
-    decision = select_article(value)
+def test_what_is_no_article_gets_the_fallback(decide: Decide, value: object) -> None:
+    decision = decide(value)
     assert states(decision) == [UNAVAILABLE] * 3
     assert pick(decision) == (N, Rule.FALLBACK)
 
 
-def test_values_nested_deeper_than_python_recurses_are_no_text_but_an_error() -> None:
+def test_values_nested_deeper_than_python_recurses_are_no_text_but_an_error(decide: Decide) -> None:
     deep: list[Any] = []
     for _ in range(100_000):
         deep = [deep]
     made = article("a", "b", None, errors={R: deep})
     made[N]["text"] = deep
-    decision = select_article(made)
+    decision = decide(made)
     assert states(decision) == [UNAVAILABLE, DEGRADED, UNAVAILABLE]
     assert pick(decision) == (R, Rule.SINGLE)
 
@@ -711,37 +723,39 @@ _JSON = st.recursive(
 
 @examples(400)
 @given(_JSON)
-def test_any_json_value_gets_one_of_the_three_and_always_the_same(value: object) -> None:
-    decision = select_article(value)
+def test_any_json_value_gets_one_of_the_three_and_always_the_same(
+    decide: Decide, value: object
+) -> None:
+    decision = decide(value)
     assert decision.extractor in {"newspaper4k", "readability", "trafilatura"}
     assert decision.rule in set(Rule)
     assert [candidate.extractor for candidate in decision.candidates] == [N, R, T]
     # Another value in between, so that nothing of it may linger.
-    select_article(article("a b c d e", "b c d e f", "x"))
-    assert select_article(value) == decision
+    decide(article("a b c d e", "b c d e f", "x"))
+    assert decide(value) == decision
 
 
-def test_an_article_is_not_changed() -> None:
+def test_an_article_is_not_changed(decide: Decide) -> None:
     made = article(words(9), "", None, errors={T: {"code": 1}})
     before = json.dumps(made)
-    select_article(made)
+    decide(made)
     assert json.dumps(made) == before
 
 
 # ----------------------------------------------------------------------- the decision
 
 
-def test_a_decision_is_frozen() -> None:
-    decision = select_article(article("a b c"))
+def test_a_decision_is_frozen(decide: Decide) -> None:
+    decision = decide(article("a b c"))
     with pytest.raises(FrozenInstanceError):
         decision.extractor = T  # type: ignore[misc]
     with pytest.raises(FrozenInstanceError):
         decision.candidates[0].score = 1.0  # type: ignore[misc]
 
 
-def test_a_decision_as_a_dict_is_json() -> None:
+def test_a_decision_as_a_dict_is_json(decide: Decide) -> None:
     # Six and five words: two shingles and one, which is the consensus.
-    decision = select_article(article("a b c d e f", "a b c d e", None, errors={T: "timeout"}))
+    decision = decide(article("a b c d e f", "a b c d e", None, errors={T: "timeout"}))
     written = json.loads(json.dumps(decision.as_dict(), allow_nan=False))
     assert written == {
         "extractor": "readability",
@@ -788,7 +802,14 @@ def test_a_decision_as_a_dict_is_json() -> None:
 
 @examples(100)
 @given(_JSON)
-def test_every_decision_as_a_dict_is_json(value: object) -> None:
-    decision = select_article(value)
+def test_every_decision_as_a_dict_is_json(decide: Decide, value: object) -> None:
+    decision = decide(value)
     written = json.loads(json.dumps(decision.as_dict(), allow_nan=False))
     assert written["extractor"] == str(decision.extractor)
+
+
+def test_the_overlap_counts_are_kept_and_are_not_in_the_plain_data(decide: Decide) -> None:
+    # Shingles: N has abcde and bcdef, R has abcde and xabcd, T is degraded and has abcde.
+    decision = decide(article("a b c d e f", "x a b c d e", "a b c d e", errors={T: "timeout"}))
+    assert decision.regions == (0, 1, 1, 0, 0, 0, 0, 1)
+    assert list(decision.as_dict()) == ["extractor", "rule", "consensus", "pool", "candidates"]

@@ -1,4 +1,4 @@
-"""From a text to its tokens (FR-007): by hand, and against the plain recipe on any text."""
+"""From a text to its tokens (rules 2.1 to 2.8): by hand, and against the plain recipe."""
 
 # ruff: noqa: RUF001 (characters that look like others are the matter here)
 
@@ -16,10 +16,12 @@ from hypothesis import strategies as st
 
 import selection.text.tokens
 from selection import State, select_article
+from selection.text import vocabulary
 from selection.text.backend import available
 from selection.text.markup import visible_text
 from selection.text.shingles import measure
-from selection.text.tokens import Vocabulary, pack_texts, token_count, word_tokens
+from selection.text.tokens import word_tokens
+from selection.text.vocabulary import Vocabulary, pack_texts, token_count
 from tests.support import reference
 from tests.support.process import SECONDS
 from tests.support.texts import ENTITIES, MARKUP, TEXTS, examples
@@ -202,7 +204,7 @@ def test_tokens(text: str, right: str | list[str]) -> None:
 
 def test_packed_texts_are_equal_exactly_where_the_tokens_are() -> None:
     one, same, other, shorter, nothing = pack_texts(
-        ["Gol de <b>placa</b>", "gol, de placa!", "placa de gol", "gol de", "..."]
+        ["Gol de placa", "gol, de placa!", "placa de gol", "gol de", "..."]
     )
     assert one == same
     assert one != other
@@ -256,12 +258,12 @@ _AWKWARD += ["㏂", "ﷺ1", "e\u0301", "\uff9e", "ｶ", "\U0001d165", "ǅ", "\u0
 @given(st.lists(st.sampled_from(_AWKWARD), max_size=30).map("".join), st.integers(1, 5))
 def test_a_word_folded_in_pieces_has_the_plain_recipes_tokens(word: str, size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("selection.text.tokens._PIECE", size)
+        patch.setattr("selection.text.tokens.PIECE", size)
         assert list(word_tokens(word)) == reference.tokens(word)
 
 
 def test_a_word_that_can_be_cut_anywhere_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("selection.text.tokens._PIECE", 2)
+    monkeypatch.setattr("selection.text.tokens.PIECE", 2)
     assert list(selection.text.tokens._pieces("\ufdfa" * 5)) == ["\ufdfa" * 2] * 2 + ["\ufdfa"]
     # Not behind a cased letter, which a sigma could look at, nor in front of a mark.
     assert list(selection.text.tokens._pieces("1é2\u03013éΣ4")) == ["1é2\u03013", "éΣ4"]
@@ -303,13 +305,13 @@ def test_a_long_run_of_marks_takes_no_object_a_mark() -> None:
 
 @examples(1200)
 @given(MARKUP)
-def test_visible_text_is_what_the_research_notes_expressions_leave(text: str) -> None:
+def test_visible_text_is_that_of_the_plain_expressions(text: str) -> None:
     assert visible_text(text) == reference.visible_text(text)
 
 
 @examples(600)
 @given(ENTITIES)
-def test_entities_are_what_the_research_notes_recipe_makes_of_them(text: str) -> None:
+def test_references_are_decoded_as_by_the_plain_recipe(text: str) -> None:
     assert visible_text(text) == reference.visible_text(text)
 
 
@@ -322,8 +324,8 @@ def test_tokens_are_the_plain_recipes_tokens(text: str) -> None:
 @examples(200)
 @given(st.lists(TEXTS, min_size=1, max_size=4))
 def test_packed_texts_have_one_number_for_each_token_of_the_plain_recipe(texts: list[str]) -> None:
-    packed = pack_texts(texts)
-    size = selection.text.tokens.ID_BYTES
+    packed = pack_texts([visible_text(text) for text in texts])
+    size = vocabulary.ID_BYTES
     numbers = [[ids[i : i + size] for i in range(0, len(ids), size)] for ids in packed]
     right = [reference.tokens(text) for text in texts]
     assert list(map(len, numbers)) == list(map(len, right))
@@ -339,41 +341,41 @@ def test_packed_texts_have_one_number_for_each_token_of_the_plain_recipe(texts: 
 def test_a_vocabulary_forgets_between_articles_when_there_is_too_much(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(selection.text.tokens, "_MOST_REMEMBERED_WORDS", 3)
-    vocabulary = Vocabulary()
-    vocabulary.pack("um dois três")
-    vocabulary.trim()
-    assert set(vocabulary) == {"um", "dois", "três"}
-    vocabulary.pack("quatro")
-    vocabulary.trim()
-    assert not vocabulary
+    monkeypatch.setattr(vocabulary, "_MOST_WORDS", 3)
+    words = Vocabulary()
+    words.pack("um dois três")
+    words.trim()
+    assert set(words) == {"um", "dois", "três"}
+    words.pack("quatro")
+    words.trim()
+    assert not words
 
 
 def test_a_vocabulary_of_few_words_with_many_tokens_is_trimmed_too(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(selection.text.tokens, "_MOST_REMEMBERED_WORDS", 3)
-    vocabulary = Vocabulary()
-    before = vocabulary.pack("a-b-c-d e")
-    vocabulary.trim()
+    monkeypatch.setattr(vocabulary, "_MOST_WORDS", 3)
+    words = Vocabulary()
+    before = words.pack("a-b-c-d e")
+    words.trim()
     # The first id is given again, to another token.
-    assert vocabulary.pack("x") == before[: selection.text.tokens.ID_BYTES]
+    assert words.pack("x") == before[: vocabulary.ID_BYTES]
 
 
 def test_a_vocabulary_of_many_words_without_a_token_is_trimmed_too(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(selection.text.tokens, "_MOST_REMEMBERED_WORDS", 3)
-    vocabulary = Vocabulary()
-    assert vocabulary.pack("! !! !!! !!!!") == b""
-    vocabulary.trim()
-    assert not vocabulary
+    monkeypatch.setattr(vocabulary, "_MOST_WORDS", 3)
+    words = Vocabulary()
+    assert words.pack("! !! !!! !!!!") == b""
+    words.trim()
+    assert not words
 
 
 def test_a_vocabulary_does_not_remember_long_words() -> None:
-    vocabulary = Vocabulary()
-    vocabulary.pack("a" * 32 + " " + "b" * 33)
-    assert set(vocabulary) == {"a" * 32}
+    words = Vocabulary()
+    words.pack("a" * 32 + " " + "b" * 33)
+    assert set(words) == {"a" * 32}
 
 
 @examples(100)
@@ -389,8 +391,8 @@ def test_trimming_and_forgetting_change_no_count(batch: list[list[str]]) -> None
     ]
     right = [measure(*texts) for texts in articles]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(selection.text.tokens, "_MOST_REMEMBERED_WORDS", 2)
-        patch.setattr(selection.text.tokens, "_LONGEST_REMEMBERED_WORD", 3)
+        patch.setattr(vocabulary, "_MOST_WORDS", 2)
+        patch.setattr(vocabulary, "LONGEST_CACHED_WORD", 3)
         assert [measure(*texts) for texts in articles] == right
     assert [measure(*texts) for texts in articles] == right
 
@@ -402,18 +404,20 @@ def test_another_thread_does_not_change_the_numbers_half_way(
     # vocabulary for both, its trimming would give this thread's ids to other tokens.
     this_thread = threading.current_thread()
 
-    def interrupted(text: str) -> str:
+    packed_before = Vocabulary.pack
+
+    def interrupted(words: Vocabulary, text: str) -> bytes:
         if threading.current_thread() is this_thread:
             other = threading.Thread(target=pack_texts, args=(["a b c d"],))
             other.start()
             other.join(SECONDS)
             assert not other.is_alive()
-        return text
+        return packed_before(words, text)
 
-    monkeypatch.setattr(selection.text.tokens, "_MOST_REMEMBERED_WORDS", 2)
-    monkeypatch.setattr(selection.text.tokens, "visible_text", interrupted)
+    monkeypatch.setattr(vocabulary, "_MOST_WORDS", 2)
+    monkeypatch.setattr(Vocabulary, "pack", interrupted)
     one, two, three = pack_texts(["um dois", "dois um", "um dois três"])
-    size = selection.text.tokens.ID_BYTES
+    size = vocabulary.ID_BYTES
     assert two == one[size:] + one[:size]
     assert three.startswith(one)
 

@@ -1,4 +1,4 @@
-"""A whole batch in figures: counted article by article, in constant memory."""
+"""Batch statistics: counted article by article, in constant memory."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from selection import score
 from selection.model import Extractor, Rule, State
 from selection.report.article_stats import PAIRS, Facts
 
@@ -15,14 +16,15 @@ from selection.report.article_stats import PAIRS, Facts
 SCORE_LABELS = tuple(f"{n / 10:.1f}" for n in range(10))
 _TOKEN_EDGES = (1, 50, 100, 200, 500, 1000, 2000)
 TOKEN_LABELS = ("0", "1+", "50+", "100+", "200+", "500+", "1k+", "2k+")
-ALIKE_LABELS = ("nothing", "under half", "half or more", "0.95 or more")
+PAIR_LABELS = ("nothing", "under half", "half or more", "0.95 or more")
 
 LOW_AGREEMENT = 0.5
-CLOSE_CALL = 0.03
+#: A margin up to the tie width (rule 6.1).
+CLOSE_CALL = score.as_float(score.TIE_WIDTH)
 
 
 class Palette(StrEnum):
-    """What the colours of a figure stand for."""
+    """Name what the colours of a figure mean."""
 
     EXTRACTORS = "extractors"
     RULES = "rules"
@@ -32,7 +34,7 @@ class Palette(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """The data of one plot: a count for every label of every series.
+    """Represent the data of one chart: a count for every label of every series.
 
     Attributes:
         key: its name in the page.
@@ -55,14 +57,14 @@ class Figure:
 
 
 class Overview:
-    """Counts the facts of a batch.
+    """Count the statistics of a batch.
 
     Attributes:
-        articles, bytes: how many, and the size of their JSON.
+        articles, bytes: number of articles, and the size of their JSON.
         compared: articles in which two or three candidates were compared.
-        no_consensus: of these, those without a common shingle.
-        low_agreement: of these, those whose best score is under 0.5, no consensus included.
-        close_calls: of these, those in which a rival is within 0.03 of the pick.
+        no_consensus: of these, those without a consensus.
+        low_agreement: of these, those whose best score is under :data:`LOW_AGREEMENT`.
+        close_calls: of these, those whose margin is at most :data:`CLOSE_CALL`.
     """
 
     def __init__(self) -> None:
@@ -73,7 +75,7 @@ class Overview:
         self._states = Counter[tuple[Extractor, State]]()
         self._scores = Counter[tuple[Extractor, int]]()
         self._tokens = Counter[tuple[Extractor, int]]()
-        self._alike = Counter[tuple[int, int]]()
+        self._pairs = Counter[tuple[int, int]]()
 
     def add(self, facts: Facts) -> None:
         """Count one article."""
@@ -87,9 +89,9 @@ class Overview:
             self._tokens[candidate.extractor, bisect_right(_TOKEN_EDGES, candidate.tokens)] += 1
             if candidate.score is not None:
                 self._scores[candidate.extractor, min(int(candidate.score * 10), 9)] += 1
-        for number, alike in enumerate(facts.pairs):
-            if alike is not None:
-                self._alike[number, _step(alike)] += 1
+        for number, coefficient in enumerate(facts.pairs):
+            if coefficient is not None:
+                self._pairs[number, _step(coefficient)] += 1
         if facts.agreement is not None:
             self.compared += 1
             self.no_consensus += facts.agreement == 0
@@ -97,7 +99,7 @@ class Overview:
         self.close_calls += facts.margin is not None and abs(facts.margin) <= CLOSE_CALL
 
     def figures(self) -> list[Figure]:
-        """All that is plotted, in the order of the page."""
+        """Return all charts, in the order of the page."""
         return [
             Figure(
                 "picks",
@@ -125,14 +127,14 @@ class Overview:
             ),
             Figure(
                 "pairs",
-                "How alike two extractors are",
-                "Articles by how much two extractors' shingles have in common: "
-                "2 x common / sum of both.",
+                "Agreement of two extractors",
+                "Articles by the Sørensen-Dice coefficient of two extractors' shingles: "
+                f"{score.formula('shared', 'one', 'other')}.",
                 Palette.SHARES,
                 [f"{one}, {other}" for one, other in PAIRS],
                 {
-                    label: [self._alike[pair, step] for pair in range(len(PAIRS))]
-                    for step, label in enumerate(ALIKE_LABELS)
+                    label: [self._pairs[pair, step] for pair in range(len(PAIRS))]
+                    for step, label in enumerate(PAIR_LABELS)
                 },
             ),
             Figure(
@@ -161,15 +163,15 @@ class Overview:
         ]
 
 
-def _step(alike: float) -> int:
-    """Which of :data:`ALIKE_LABELS` it is."""
-    if alike == 0:
+def _step(coefficient: float) -> int:
+    """Return the index in :data:`PAIR_LABELS`."""
+    if coefficient == 0:
         return 0
-    return 1 + (alike >= 0.5) + (alike >= 0.95)
+    return 1 + (coefficient >= 0.5) + (coefficient >= 0.95)
 
 
 def _diagonal(counts: Mapping[Extractor, int]) -> dict[str, list[int | None]]:
-    """Each count as a series of its own, so that each bar has its extractor's colour."""
+    """Return each count as a series of its own, so that each bar has its extractor's colour."""
     return {
         name: [count if other == name else None for other in counts]
         for name, count in counts.items()

@@ -1,4 +1,4 @@
-"""Which passages of an article's texts are consensus and which are surplus."""
+"""Highlighting: the segments of an article's texts that are consensus or surplus."""
 
 from __future__ import annotations
 
@@ -6,46 +6,46 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from selection.report.offsets import Traced, trace
+from selection.report.offsets import OffsetMap, offset_map
 from selection.text.shingles import SHINGLE_TOKENS, shingles
-from selection.text.tokens import ID_BYTES, pack_words
+from selection.text.vocabulary import ID_BYTES, pack_words
 
 _WORD = re.compile(r"\S+")
 _WIDTH = SHINGLE_TOKENS * ID_BYTES
 
 
 def passages(texts: Sequence[str]) -> list[list[str]]:
-    """Cut the active texts of an article into passages of surplus and of consensus, in turn.
+    """Cut the active texts of an article into segments of surplus and of consensus, in turn.
 
-    A token is consensus if a shingle that it is in stands in at least two of the texts; a word
-    (what white space separates, markup out) if all its tokens are. What has no tokens, such as
-    a dash or markup, goes with what is around it.
+    A token is consensus if one of its shingles occurs in at least two of the texts; a word of the
+    visible text is consensus if all its tokens are. Markup and words without a token belong to
+    the segment around them.
 
     Args:
         texts: two or three, as the extractors gave them.
 
     Returns:
-        For each text its passages, which joined are the text: the first is surplus (and empty
-        if the text begins otherwise), the second consensus, and so on.
+        For each text its segments, which joined are the text: the first is surplus (and empty
+        if the text begins with consensus), the second consensus, and so on.
     """
-    traced = [trace(text) for text in texts]
-    words = [list(_WORD.finditer(each.visible)) for each in traced]
+    mapped = [offset_map(text) for text in texts]
+    words = [list(_WORD.finditer(each.visible)) for each in mapped]
     packed = pack_words([[word[0] for word in each] for each in words])
     whole = [b"".join(each) for each in packed]
     counts = Counter(shingle for each in whole for shingle in shingles(each))
     return [
-        list(_cut(text, each, _judged(places, own, tokens, counts)))
-        for text, each, places, own, tokens in zip(texts, traced, words, packed, whole)
+        list(_cut(text, each, _classified(places, own, tokens, counts)))
+        for text, each, places, own, tokens in zip(texts, mapped, words, packed, whole)
     ]
 
 
-def _judged(
+def _classified(
     words: Sequence[re.Match[str]],
     packed: Sequence[bytes],
     tokens: bytes,
     counts: Counter[bytes],
 ) -> Iterator[tuple[re.Match[str], bool]]:
-    """The words that have tokens, and whether they are consensus."""
+    """Yield the words that have tokens, and whether they are consensus."""
     is_common = _common_tokens(tokens, counts)
     done = 0
     for word, own in zip(words, packed):
@@ -55,7 +55,7 @@ def _judged(
 
 
 def _common_tokens(tokens: bytes, counts: Counter[bytes]) -> bytearray:
-    """One byte a token: 1 if a shingle that it is in stands in at least two texts."""
+    """Return one byte a token: 1 if one of its shingles occurs in at least two texts."""
     found = bytearray(len(tokens) // ID_BYTES)
     for first in range(max(1, len(found) - SHINGLE_TOKENS + 1)):
         shingle = tokens[first * ID_BYTES : first * ID_BYTES + _WIDTH]
@@ -65,18 +65,20 @@ def _common_tokens(tokens: bytes, counts: Counter[bytes]) -> bytearray:
     return found
 
 
-def _cut(text: str, traced: Traced, judged: Iterator[tuple[re.Match[str], bool]]) -> Iterator[str]:
+def _cut(
+    text: str, mapped: OffsetMap, classified: Iterator[tuple[re.Match[str], bool]]
+) -> Iterator[str]:
     was_common = False
     done = end = 0
-    for word, is_common in judged:
+    for word, is_common in classified:
         if is_common is not was_common:
-            # What is between two words goes with surplus, so that a mark begins and ends
-            # with a word.
-            start = traced.starts[word.start()]
+            # The characters between two words belong to the surplus, so that highlighting
+            # begins and ends with a word.
+            start = mapped.starts[word.start()]
             border = max(done, start if is_common else end)
             yield text[done:border]
             done, was_common = border, is_common
-        end = traced.ends[word.end() - 1]
+        end = mapped.ends[word.end() - 1]
     if was_common:
         yield text[done:end]
         done = end

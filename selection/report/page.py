@@ -20,10 +20,11 @@ from typing import Any
 from selection.explain import sentences
 from selection.model import ERROR_FIELD, TEXT_FIELD, Decision, Extractor, Rule, State
 from selection.report.article_stats import Facts
-from selection.report.batch_stats import Figure, Overview
+from selection.report.batch_stats import CLOSE_CALL, LOW_AGREEMENT, Figure, Overview
 from selection.report.charts import draw, has_legend, is_diagonal
 from selection.report.highlight import passages
 from selection.report.spool import Shelf
+from selection.score import formula
 from selection.stream.parts import Article
 
 #: What is longer is cut, in characters; the page says so of a text.
@@ -33,6 +34,9 @@ _DATA_MARK = "<!-- data -->"
 
 # In a block of data these could end it, begin a comment or end a line of a script.
 _ESCAPES = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"})
+
+# The page's script writes numbers in place of the names.
+_SCORE = formula("shared", "consensus", "shingles").replace(" x ", " \N{MULTIPLICATION SIGN} ")
 
 _EXTRACTORS, _RULES, _STATES = list(Extractor), list(Rule), list(State)
 
@@ -63,7 +67,7 @@ def row_json(facts: Facts, article: Article) -> bytes:
             decision.consensus,
             [_EXTRACTORS.index(extractor) for extractor in decision.pool],
             [
-                [_STATES.index(c.state), int(c.active), c.tokens, c.shingles, c.shared]
+                [_STATES.index(c.state), int(c.active), c.tokens, c.shingles, c.shared, c.score]
                 for c in decision.candidates
             ],
             sentences(decision),
@@ -123,7 +127,8 @@ def page(batch: Batch, overview: Overview, rows: Shelf, texts: Shelf) -> Iterato
     head, _, tail = html.partition(_DATA_MARK)
     yield head.encode()
     yield b'<script type="application/json" id="vocabulary">'
-    yield _json({"extractors": _EXTRACTORS, "rules": _RULES, "states": _STATES})
+    vocabulary = {"extractors": _EXTRACTORS, "rules": _RULES, "states": _STATES}
+    yield _json({**vocabulary, "score": _SCORE, "low": LOW_AGREEMENT})
     yield b'</script>\n<script type="application/json" id="unlisted">%d' % rows.left_out
     yield b'</script>\n<script type="application/json" id="rows">['
     for number, (_, row) in enumerate(rows.pieces()):
@@ -174,9 +179,9 @@ def _hash(content: str) -> str:
 def _tiles(overview: Overview) -> Iterator[tuple[str, int, str, str]]:
     yield "articles", overview.articles, "batch", ""
     yield "compared", overview.compared, "batch", "two or three texts"
-    yield "close calls", overview.close_calls, "close", "a rival within 0.03 of the pick"
+    yield "close calls", overview.close_calls, "close", f"a rival within {CLOSE_CALL:g} of the pick"
     yield "no consensus", overview.no_consensus, "none", "not one shingle in common"
-    yield "low agreement", overview.low_agreement, "low", "best score under 0.5"
+    yield "low agreement", overview.low_agreement, "low", f"best score under {LOW_AGREEMENT:g}"
 
 
 def _tile(label: str, count: int, order: str, note: str) -> str:

@@ -1,1 +1,1 @@
-"""Texts to numbers: markup, tokens and shingles; knows nothing of JSON."""
+"""Texts to overlap counts: markup, tokens and shingles. Knows nothing of JSON."""

@@ -1,7 +1,7 @@
 /* The compiled measure: tokens, ids and shingles of an article's texts in one pass each.
 
    It knows nothing of Unicode. What a character below 0x10000 means it asks of
-   selection.text.tokens.fold_page, 256 characters at a time; a word in which one character cannot
+   selection.text.fold_table.fold_page, 256 characters at a time; a word in which one character cannot
    be judged by itself goes whole to selection.text.tokens.cached_tokens.
 
    Every distinct token gets an id, every distinct window of five ids is a shingle. Both are
@@ -130,7 +130,10 @@ reserve_positions(Work *work, size_t wanted)
     return 0;
 }
 
-/* Spreads what the multilinear hash left in the upper bits and in arithmetic progressions. */
+/* Mixes the bits of a multilinear hash (Lemire and Kaser, "Strongly universal string hashing is
+   fast", 2014): its upper bits are weak where the values are small or in arithmetic progression.
+   The multipliers are those of splitmix64: its increment, 2^64 divided by the golden ratio, and
+   the first one of its finalizer. */
 static inline uint64_t
 spread(uint64_t hash)
 {
@@ -682,16 +685,21 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static PyObject *
+imported(const char *module_name, const char *name)
+{
+    PyObject *module = PyImport_ImportModule(module_name);
+    PyObject *object = module == NULL ? NULL : PyObject_GetAttrString(module, name);
+    Py_XDECREF(module);
+    return object;
+}
+
 static int
 start(PyObject *module)
 {
     State *state = PyModule_GetState(module);
-    PyObject *tokens = PyImport_ImportModule("selection.text.tokens");
-    if (tokens == NULL)
-        return -1;
-    state->fold_page = PyObject_GetAttrString(tokens, "fold_page");
-    state->cached_tokens = PyObject_GetAttrString(tokens, "cached_tokens");
-    Py_DECREF(tokens);
+    state->fold_page = imported("selection.text.fold_table", "fold_page");
+    state->cached_tokens = imported("selection.text.tokens", "cached_tokens");
     if (state->fold_page == NULL || state->cached_tokens == NULL)
         return -1;
     return PyModule_AddIntConstant(module, "KEY_BYTES", KEYS * sizeof(uint64_t));

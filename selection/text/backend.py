@@ -1,4 +1,4 @@
-"""Which of the two backends is in use: the compiled one where it was built, else Python's."""
+"""The two backends, native and Python, and which of them is in use."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from selection.implementation import NATIVE, PYTHON, in_use
-from selection.text import shingles
-from selection.text.markup import visible_text
+from selection.text import markup, shingles
 from selection.text.overlap import Counts
 
 Measure = Callable[[str, str, str], Counts]
@@ -17,29 +16,35 @@ Measure = Callable[[str, str, str], Counts]
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """One way to count, with the same result as the other.
+    """Represent one way to count, with the same result as the other.
 
     Attributes:
         name: ``native`` or ``python``.
-        measure: counts three texts, as the extractors gave them.
+        measure: counts three visible texts.
+        has_markup: whether :func:`selection.text.markup.visible_text` can change a text.
     """
 
     name: str
     measure: Measure
+    has_markup: Callable[[str], bool]
+
+    def visible(self, text: str) -> str:
+        """Return a text without its markup (rules 2.1 to 2.4)."""
+        return markup.visible_text(text) if self.has_markup(text) else text
 
 
 def available() -> dict[str, Backend]:
-    """The backends that work here, by name, the fastest first."""
-    found = [_native(), Backend(PYTHON, shingles.measure)]
+    """Return the backends that work here, by name, the fastest first."""
+    found = [_native(), Backend(PYTHON, shingles.measure, markup.has_markup)]
     return {backend.name: backend for backend in found if backend}
 
 
 @cache
 def backend() -> Backend:
-    """The backend in use: what ``SELECTION_BACKEND`` names, by default the fastest.
+    """Return the backend that ``SELECTION_BACKEND`` names, by default the fastest.
 
     Raises:
-        BackendError: it names none, or one that was not built here.
+        BackendError: the variable names none, or one that was not built here.
     """
     return in_use(available())
 
@@ -49,13 +54,9 @@ def _native() -> Backend | None:
         from selection.text import _native as compiled
     except ImportError:
         return None
-    count, has_markup = compiled.measure, compiled.has_markup
-    keys = os.urandom(compiled.KEY_BYTES)
-
-    def visible(text: str) -> str:
-        return visible_text(text) if has_markup(text) else text
+    count, keys = compiled.measure, os.urandom(compiled.KEY_BYTES)
 
     def measure(one: str, two: str, three: str) -> Counts:
-        return Counts(*count(visible(one), visible(two), visible(three), keys))
+        return Counts(*count(one, two, three, keys))
 
-    return Backend(NATIVE, measure)
+    return Backend(NATIVE, measure, compiled.has_markup)

@@ -1,9 +1,9 @@
-"""Shingles and what texts share of them: FR-008 to FR-010 (PRD 7.3 and 7.4), in Python."""
+"""Shingles and their overlap (rules 3.1 to 3.3 and 4.1), in Python."""
 
 from __future__ import annotations
 
 from selection.text.overlap import Counts
-from selection.text.tokens import ID_BYTES, pack_texts, token_count
+from selection.text.vocabulary import ID_BYTES, pack_texts, token_count
 
 SHINGLE_TOKENS = 5
 
@@ -12,7 +12,7 @@ _WIDTH = SHINGLE_TOKENS * ID_BYTES
 
 
 def measure(one: str, two: str, three: str) -> Counts:
-    """Count the tokens of three texts, and the shingles that they share."""
+    """Count the tokens of three visible texts, and the shingles that they share."""
     packed = pack_texts([one, two, three])
     by_text = {tokens: shingles(tokens) for tokens in set(packed)}
     a, b, c = (by_text[tokens] for tokens in packed)
@@ -35,7 +35,7 @@ def measure(one: str, two: str, three: str) -> Counts:
 
 
 def shingles(packed: bytes) -> set[bytes]:
-    """All windows of five tokens; one shorter shingle for one to four tokens; none for none."""
+    """Return the windows of five tokens of a packed text, or its one shorter shingle."""
     if len(packed) < _WIDTH:
         return {packed} if packed else set()
     return {packed[i : i + _WIDTH] for i in range(0, len(packed) - _WIDTH + 1, _STEP)}

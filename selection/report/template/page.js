@@ -1,7 +1,6 @@
 "use strict";
 (() => {
   const PAGE_ROWS = 50;
-  const LOW = 0.5;
 
   const byId = (id) => document.getElementById(id);
   const data = (id) => JSON.parse(byId(id).textContent);
@@ -17,14 +16,13 @@
   /* Text from the web, kept from turning the direction of what is around it. */
   const isolated = (text) => make("bdi", { dir: "auto" }, text);
 
-  const { extractors, rules, states } = data("vocabulary");
+  const vocabulary = data("vocabulary");
+  const { extractors, rules, states } = vocabulary;
 
   const rows = data("rows").map((row) => {
     const [index, id, name, url, pick, rule, agreement, margin, consensus, pool] = row;
-    const candidates = row[10].map(([state, active, tokens, shingles, shared], extractor) => ({
-      extractor, state, active, tokens, shingles, shared,
-      score: shared === null ? null : (2 * shared) / (consensus + shingles),
-    }));
+    const candidates = row[10].map(([state, active, tokens, shingles, shared, score], extractor) =>
+      ({ extractor, state, active, tokens, shingles, shared, score }));
     return {
       index, id, name, url, pick, rule, agreement, margin, consensus, pool, candidates,
       sentences: row[11],
@@ -216,6 +214,12 @@
 
   /* --------------------------------------------------------------- one article */
 
+  /* The score's formula with a candidate's numbers in place of the names. */
+  const formula = (row, { shared, shingles }) => {
+    const numbers = { shared, shingles, consensus: row.consensus };
+    return vocabulary.score.replace(/[a-z]+/g, (name) => numbers[name]);
+  };
+
   const sums = (row, candidate) => {
     const line = make("p", { class: "sums" });
     line.append(`${counted(candidate.tokens)} tokens, ${counted(candidate.shingles)} shingles`);
@@ -225,7 +229,7 @@
       `, ${counted(shared)} in the consensus. `,
       `Coverage ${shared} / ${row.consensus} = ${fixed(shared / row.consensus)}, `,
       `support ${shared} / ${shingles} = ${fixed(shared / shingles)}, `,
-      make("b", {}, `score 2 × ${shared} / (${row.consensus} + ${shingles}) = ${fixed(score)}`),
+      make("b", {}, `score ${formula(row, candidate)} = ${fixed(score)}`),
     );
     return line;
   };
@@ -238,7 +242,7 @@
       const size = `${shingles} ${shingles === 1 ? "shingle" : "shingles"}`;
       if (!row.consensus) return `${name} ${size}`;
       return `${name} ${shared} of ${size}, coverage ${shared}/${row.consensus}, `
-        + `support ${shared}/${shingles}, score 2×${shared}/(${row.consensus}+${shingles}) = ${fixed(score)}`;
+        + `support ${shared}/${shingles}, score ${formula(row, candidate).replaceAll(" ", "")} = ${fixed(score)}`;
     });
     if (row.consensus !== null) parts.unshift(`consensus ${row.consensus}`);
     if (row.pool.length) {
@@ -334,7 +338,7 @@
       ...row.sentences.map((sentence) => make("p", {}, sentence)),
       make("p", { class: "arithmetic" }, arithmetic(row)),
       make("p", { class: "note" }, `Margin ${signed(row.margin)}; `
-        + `agreement ${fixed(row.agreement)}${row.agreement !== null && row.agreement < LOW
+        + `agreement ${fixed(row.agreement)}${row.agreement !== null && row.agreement < vocabulary.low
           ? ", low: perhaps this page is no article" : ""}.`));
     body.replaceChildren(why);
     if (texts && row.consensus) {
