@@ -57,7 +57,7 @@ oldest newest:
 		$(if $(filter oldest,$@),--constraint .venv-oldest/oldest.txt)
 	.venv-$@/bin/pytest --quiet --numprocesses 2
 
-bench: $(VENV)/run.stamp
+bench: $(VENV)/test.stamp
 	$(VENV)/bin/python -m benchmarks $(BENCH)
 
 clean:
