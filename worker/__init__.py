@@ -18,7 +18,7 @@ __all__ = ["SelectionWorker", "Settings", "SettingsError", "enqueue"]
 if not TYPE_CHECKING:
     # Imported when first used (PEP 562): a command installs its signal handlers before.
     _MODULES = {
-        "SelectionWorker": "safe_worker",
+        "SelectionWorker": "runtime.rq_worker",
         "Settings": "settings",
         "SettingsError": "settings",
         "enqueue": "producer",
