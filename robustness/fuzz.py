@@ -28,8 +28,8 @@ from selection.stream.scan import scan
 from selection.stream.splice import pick_spans, splice
 from selection.text.backend import Backend, available
 from tests.support import documents, reference
-from tests.support.compare import facts_of, right_facts
-from tests.support.json_reference import judged, with_right_picks
+from tests.support.compare import as_data, expected_data
+from tests.support.json_reference import parsed_batch, with_right_picks
 
 
 def _with(backend: Backend) -> Callable[[object], Decision]:
@@ -127,10 +127,10 @@ def _corpus() -> list[list[str]]:
 
 
 def _disagreement(article: Any) -> str | None:
-    right = right_facts(article)
+    right = expected_data(article)
     for name, backend in BACKENDS.items():
         try:
-            found = facts_of(backend(article))
+            found = as_data(backend(article))
         except TooSlowError:
             raise
         except Exception:
@@ -189,7 +189,7 @@ def _documents(randomness: random.Random) -> str | None:
 def _difference(data: bytes, read_size: int) -> str | None:
     """Return what is wrong with the output for a document; None if it is right."""
     try:
-        right = with_right_picks(judged(data))
+        right = with_right_picks(parsed_batch(data))
     except ValueError as error:
         right = error
     for name, backend in BACKENDS.items():
@@ -207,7 +207,7 @@ def _difference(data: bytes, read_size: int) -> str | None:
             return f"{name}: {traceback.format_exc(limit=-3)}"
         if isinstance(right, ValueError):
             return f"{name}: accepted, though {right}"
-        if judged(output) != right:
+        if parsed_batch(output) != right:
             return f"{name}: became {output!r}"
     return None
 

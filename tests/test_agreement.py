@@ -1,4 +1,4 @@
-"""The product and the plain rules of `plain.py` come to the same, on real and on made articles."""
+"""Package and reference implementation agree on real and on generated articles."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from selection import Decision, select_article
 from selection.model import TEXT_FIELD
-from tests.support.compare import facts_of, right_facts
+from tests.support.compare import as_data, expected_data
 
 pytestmark = pytest.mark.usefixtures("each_backend")
 
@@ -27,7 +27,7 @@ NAMES = ("newspaper4k", "readability", "trafilatura")
 
 
 def examples(number: int) -> settings:
-    """So many, however slow the machine is."""
+    """Return settings for a number of examples without a deadline."""
     return settings(
         max_examples=number, deadline=None, suppress_health_check=[HealthCheck.too_slow]
     )
@@ -35,7 +35,7 @@ def examples(number: int) -> settings:
 
 def assert_agree(article: object) -> Decision:
     decision = select_article(article)
-    assert facts_of(decision) == right_facts(article)
+    assert as_data(decision) == expected_data(article)
     return decision
 
 
@@ -198,7 +198,7 @@ class NearTie(NamedTuple):
         return best - Fraction(2 * self.part, self.consensus + self.part + self.part_extra)
 
     def moved(self, by: int) -> NearTie:
-        """With the contender's part so many shingles larger."""
+        """With the contender's part this many shingles larger."""
         return self._replace(part=self.part + by)
 
 

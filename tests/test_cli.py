@@ -23,7 +23,7 @@ from tests.support.process import read as read_terminal
 
 @pytest.fixture
 def batch(tmp_path: Path) -> Path:
-    """Three articles, one pick for each extractor, and one item that is no article."""
+    """Three articles, one pick for each extractor, and one item that is not an article."""
     return batches.write(
         tmp_path / "batch.json",
         [
@@ -55,7 +55,7 @@ def test_run_writes_beside_the_input_and_prints_a_table(batch: Path) -> None:
     assert re.search(r"single +1\b", done.stdout)
 
 
-def test_run_logs_plain_lines_where_there_is_no_terminal(batch: Path) -> None:
+def test_run_logs_text_lines_without_a_terminal(batch: Path) -> None:
     done = run("run", batch)
     assert len(done.stderr.splitlines()) == 1
     assert "3 articles (newspaper4k 1, readability 1, trafilatura 1), 1 skipped" in done.stderr
@@ -160,7 +160,7 @@ main()
 
 
 @pytest.mark.parametrize("arguments", ["run in", "explain in", "report in", "verify in in"])
-def test_a_file_that_may_not_be_read_is_no_wrong_usage(arguments: str) -> None:
+def test_a_file_without_read_permission_is_not_a_usage_error(arguments: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         path = Path(folder, "in")
@@ -251,7 +251,7 @@ def test_verify_accepts_what_run_wrote(batch: Path) -> None:
     assert "3 articles with correct picks, 1 items skipped" in done.stdout
 
 
-def test_verify_says_where_an_output_differs(batch: Path) -> None:
+def test_verify_reports_where_an_output_differs(batch: Path) -> None:
     run("run", batch)
     output = batch.with_name("batch_selected.json")
     text = output.read_text()

@@ -88,7 +88,7 @@ def test_the_names_found_most_often_come_first_and_are_five_at_most() -> None:
     assert warning.endswith(f"found instead: {names}")
 
 
-def test_valid_json_that_python_does_not_read_is_no_failure() -> None:
+def test_valid_json_that_python_does_not_read_is_not_a_failure() -> None:
     check = FieldCheck()
     deep = b'{"a": ' + b"[" * 50_000 + b"]" * 50_000 + b"}"
     check.add(0, deep)

@@ -630,7 +630,7 @@ def test_the_packages_import_what_they_export_when_it_is_used() -> None:
     assert done.stdout.splitlines() == ["[]", "selection.batch worker.producer False"]
 
 
-def test_the_cores_where_the_system_does_not_say_which_ones(
+def test_the_number_of_cores_without_an_affinity_mask(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert cores.usable_cores() == len(os.sched_getaffinity(0))

@@ -44,7 +44,7 @@ PLACES: dict[str, Callable[[str], dict[str, Any]]] = {
 
 
 class Recorder:
-    """Stands between the product and ijson and keeps the pieces of each parser."""
+    """Wraps ijson and records the pieces of each parser."""
 
     def __init__(self, backend: Any) -> None:
         self._backend = backend

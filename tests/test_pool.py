@@ -44,7 +44,7 @@ def worth_workers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def batch(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Picks in turn, and between them items that are no articles."""
+    """Picks in turn, with items between them that are not articles."""
     path = tmp_path_factory.mktemp("pool") / "batch.json"
     articles = [MAKERS[n % 3](id=n) if n % 7 else "no object" for n in range(MANY)]
     return batches.write(path, articles, before=[{}], after={"articles": [1]})

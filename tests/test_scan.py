@@ -153,7 +153,7 @@ def test_only_objects_directly_in_the_roots_articles_are_articles(
         assert [article.raw for article in articles_of(data, read_size)] == found
 
 
-def test_items_that_are_no_objects_count_as_skipped_and_in_the_numbering() -> None:
+def test_items_that_are_not_objects_count_as_skipped_and_in_the_numbering() -> None:
     data = b'{"articles": [1, "a", null, {}, [], [{}], true, {}, -0.5]}'
     for read_size in (1, 5, ALL_AT_ONCE):
         assert [article.index for article in articles_of(data, read_size)] == [3, 7]
@@ -291,7 +291,7 @@ def test_nesting_of_100_000_levels() -> None:
     assert last.index == 1
 
 
-def test_a_number_may_have_a_mebibyte_and_no_more() -> None:
+def test_a_number_has_at_most_a_mebibyte() -> None:
     # 1 MiB of characters is the documented limit; what is longer has a typed error.
     longest = b"1" * (1 << 20)
     (found,) = articles_of(b'{"articles": [{"n": ' + longest + b"}]}", 1 << 18)
