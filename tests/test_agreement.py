@@ -203,7 +203,7 @@ class NearTie(NamedTuple):
 
 
 def _nearest(consensus: int, best_extra: int, part_extra: int) -> tuple[NearTie, bool]:
-    """The smallest part that is within 0.03, and whether the difference then is 0.03.
+    """Return the smallest part within 0.03, and whether its difference is exactly 0.03.
 
     2i / (K + i + c) = s has the solution i = s(K + c) / (2 - s).
     """

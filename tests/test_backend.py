@@ -78,7 +78,7 @@ def test_any_texts(one: str, two: str, three: str, some: str, other: str) -> Non
 @pytest.mark.parametrize(
     "text",
     [
-        # The word is parsed_batch as a whole, and what was read of it before is taken back.
+        # The word is checked as a whole, and what was read of it before is discarded.
         "um,dois,trêsΣ,quatro cinco",
         "a-b-c-e\u0301-d e-\u0301",
         "ΟΔΟΣ ΟΔΟΣΑ Σ aΣ 'Σ",

@@ -74,7 +74,7 @@ def batch(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The reference batch of 20 articles and its output."""
+    """Return the sample of 20 articles and its output."""
     folder = tmp_path_factory.mktemp("sample")
     path = folder / SAMPLE.name
     path.write_bytes(SAMPLE.read_bytes())
@@ -83,7 +83,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 def refused(kind: type[SelectionError], input: Path, output: Path | None = None) -> SelectionError:
-    """The error that a run ends with."""
+    """Run and return the error."""
     with pytest.raises(SelectionError) as caught:
         select_file(input, output)
     assert type(caught.value) is kind
@@ -539,7 +539,7 @@ def test_an_input_that_links_in_a_circle(tmp_path: Path) -> None:
 
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
-    """A folder in which a process that is not root may write; pytest's own are private."""
+    """Make a folder that every user can write to; those of pytest are private."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if os.getuid() == 0:
@@ -571,7 +571,7 @@ else:
 def select_without_privileges(
     input: Path, output: Path, longest_file: int | None = None
 ) -> dict[str, Any]:
-    """What a run without any privilege ends with; nothing if it ends well."""
+    """Run without privileges and return the error, or ""."""
     limit = [] if longest_file is None else [str(longest_file)]
     done = subprocess.run(
         [sys.executable, "-c", _AS_NOBODY, str(input), str(output), *limit],
@@ -792,14 +792,14 @@ def append(data: bytes) -> Callable[[Path], object]:
 
 
 def overwrite(path: Path) -> None:
-    """The same size, the same file, another content."""
+    """Change the content of a file of the same size in place."""
     with path.open("r+b") as file:
         file.seek(-len(b"a b c" + b'"}}, {}]}'), os.SEEK_END)
         file.write(b"x y z")
 
 
 def replace(path: Path) -> None:
-    """The same bytes in another file."""
+    """Replace a file by a copy."""
     path.with_name("other").write_bytes(LONG)
     os.utime(path.with_name("other"), ns=(0, path.stat().st_mtime_ns))
     path.with_name("other").replace(path)

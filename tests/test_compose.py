@@ -47,7 +47,7 @@ SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 
 
 def filled(text: str, **values: str) -> str:
-    """A value with its variables replaced as compose does."""
+    """Replace the variables of a value as compose does."""
 
     def value(match: re.Match[str]) -> str:
         name, otherwise = match[1], match[2]
@@ -63,14 +63,14 @@ def filled(text: str, **values: str) -> str:
 
 
 def seconds(duration: str) -> int:
-    """A duration as Go parses it, in seconds."""
+    """Parse a duration as Go does, in seconds."""
     assert re.fullmatch(r"(\d+[ms])+", duration)
     parts = re.findall(r"(\d+)([ms])", duration)
     return sum(int(number) * {"m": 60, "s": 1}[unit] for number, unit in parts)
 
 
 def passed_on(service: str) -> set[str]:
-    """The variables that a service has from the environment or from .env, if they are set there."""
+    """Return the variables that a service takes from the environment or from .env."""
     environment = SERVICES[service]["environment"]
     return {name for name, value in environment.items() if value is None}
 
@@ -286,7 +286,7 @@ class Stack:
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def environment(self, service: str) -> dict[str, str]:
-        """What the compose file gives, and the PATH of this environment."""
+        """Return the variables of the compose file and this PATH."""
         given = SERVICES[service].get("environment", {})
         tools = f"{Path(sys.executable).parent}:{self.folder}/tools:{os.environ['PATH']}"
         values = {name: self._value(str(v)) for name, v in given.items() if v is not None}
@@ -343,7 +343,7 @@ class Stack:
             assert time.monotonic() < end, f"{service} does not become healthy"
 
     def client(self) -> Redis:
-        """A connection with the compose file's password."""
+        """Connect with the compose file's password."""
         patience = Retry(ConstantBackoff(0.05), 200)
         return Redis(port=self.ports["6379"], password=PASSWORD, retry=patience)
 

@@ -38,12 +38,12 @@ def text_of(name: str) -> str:
 
 
 def section(name: str, heading: str) -> str:
-    """What is below a heading, up to the next one."""
+    """Return the text below a heading, up to the next one."""
     return re.split(r"^#+ .*$", text_of(name).split(f"\n## {heading}\n")[1], flags=re.MULTILINE)[0]
 
 
 def first_cells(text: str) -> Iterator[list[str]]:
-    """The code spans in the first cell of each row of the tables in a text."""
+    """Yield the code spans in the first cell of each row of the tables in a text."""
     for line in text.splitlines():
         if line.startswith("|") and (found := re.findall(r"`([^`]+)`", line.split("|")[1])):
             yield found
@@ -54,7 +54,7 @@ def names_in(text: str) -> set[str]:
 
 
 def slug(heading: str) -> str:
-    """The anchor that is made of a heading."""
+    """Return the anchor of a heading."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
@@ -169,7 +169,7 @@ def test_the_tables_of_the_robustness_suite_and_of_benchmarks_are_complete() -> 
 
 
 def commands() -> Iterator[str]:
-    """The calls of the two commands in the shell examples of the documents."""
+    """Yield the calls of the two commands in the shell examples of the documents."""
     call = re.compile(r"(?:^|exec worker )(selection(?:-worker)? [^>#\n]+)", re.MULTILINE)
     for path in PAGES:
         for block in re.findall(r"```sh\n(.*?)```", path.read_text(), re.DOTALL):

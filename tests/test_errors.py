@@ -374,7 +374,7 @@ VALID = (
 
 
 def without_picks(root: Any) -> Any:
-    """The same without the last member of every article, which must be a right pick."""
+    """Remove the last member of every article, which must be a right pick."""
     return Members(
         (key, [without_pick(item) for item in value] if key == "articles" else value)
         for key, value in root
@@ -391,7 +391,7 @@ def without_pick(item: Any) -> Any:
 
 
 def disagreement(tmp_path: Path, data: bytes) -> str | None:
-    """What is wrong with what becomes of a file, if anything is."""
+    """Return what is wrong with the output of a file; None if it is right."""
     path, output = tmp_path / "batch.json", tmp_path / "batch_selected.json"
     path.write_bytes(data)
     try:

@@ -68,7 +68,7 @@ def enqueue(path: Path, workers: Workers, client: Redis) -> str:
 
 
 def findings(workers: Workers, **environment: str) -> dict[str, dict[str, str]]:
-    """What doctor finds, by subject."""
+    """Run doctor and return its results by subject."""
     done = run(workers, "doctor", "--json", cwd=None, **environment)
     assert "Traceback" not in done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines()]
@@ -477,7 +477,7 @@ def test_the_middle_of_a_long_text_is_left_out() -> None:
 
 @contextmanager
 def terminal(workers: Workers, *arguments: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-    """A command on a terminal of 80 columns and 24 lines."""
+    """Run a command on a terminal of 80 columns and 24 lines."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "worker", *arguments],

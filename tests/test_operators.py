@@ -235,7 +235,7 @@ def run(
 
 
 def results(workers: Workers, *arguments: str | Path, **environment: str) -> dict[str, Any]:
-    """What a command with --json prints, by the names of the batches or the subjects."""
+    """Run a command with --json; return its rows by batch name or subject."""
     lines = map(json.loads, run(workers, *arguments, "--json", **environment).stdout.splitlines())
     return {Path(line.get("path") or line.get("subject")).name: line for line in lines}
 
@@ -408,7 +408,7 @@ def test_a_module_in_the_working_directory_works_for_workers_and_commands(
 
 
 def findings(settings: Settings) -> dict[str, Finding]:
-    """What doctor finds, by subject."""
+    """Run doctor and return its results by subject."""
     return {finding.subject: finding for finding in examine(settings)}
 
 

@@ -29,7 +29,7 @@ MANY = 10_000
 
 
 def workers() -> list[int]:
-    """The process ids of this process's children."""
+    """Return the process ids of this process's children."""
     return [
         int(child)
         for task in Path("/proc/self/task").iterdir()
@@ -44,7 +44,7 @@ def worth_workers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def batch(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Picks in turn, with items between them that are not articles."""
+    """Write picks in turn, with items between them that are not articles."""
     path = tmp_path_factory.mktemp("pool") / "batch.json"
     articles = [MAKERS[n % 3](id=n) if n % 7 else "no object" for n in range(MANY)]
     return batches.write(path, articles, before=[{}], after={"articles": [1]})
@@ -224,7 +224,7 @@ def test_the_command_takes_jobs(tmp_path: Path, batch: Path) -> None:
 
 @pytest.fixture(scope="module")
 def small_batches(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with more than the processes are worth, in 40 files of 0.3 MB; one is wrong."""
+    """Write 40 files of 0.3 MB, enough for several processes; one is invalid."""
     folder = tmp_path_factory.mktemp("small")
     padding = "x" * 3_000
     for number in range(40):

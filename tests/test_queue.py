@@ -66,7 +66,7 @@ def running(job: str, workers: Workers, client: Redis) -> Batch:
 
 
 def is_right(path: Path) -> bool:
-    """The output is complete and correct, and nothing else is left beside it."""
+    """Check that the output is complete and correct and that no other file is left."""
     output = path.with_name(f"{path.stem}_selected.json")
     verify_files(path, output)
     return not [name for name in os.listdir(path.parent) if name.endswith(".tmp")]

@@ -49,7 +49,7 @@ def article(
     *,
     errors: Mapping[Extractor, object] | None = None,
 ) -> dict[str, Any]:
-    """An article as the extraction pipeline writes it."""
+    """Return an article as the extraction pipeline writes it."""
     made: dict[str, Any] = {"id": "1"}
     for extractor, text in ((N, newspaper4k), (R, readability), (T, trafilatura)):
         text = " ".join(text) if isinstance(text, list) else text

@@ -32,7 +32,7 @@ def skipped_in(data: bytes, read_size: int = ALL_AT_ONCE) -> int:
 
 
 def fields_of(block: Any, extractor: str) -> dict[str, Any] | None:
-    """The three fields of a block that are read, as ``json`` read them; None for no block."""
+    """Return the three relevant fields of a block as ``json`` reads them; None without a block."""
     if not isinstance(block, dict):
         return None
     names = (documents.TEXT_FIELDS[extractor], "error", "title")
@@ -40,7 +40,7 @@ def fields_of(block: Any, extractor: str) -> dict[str, Any] | None:
 
 
 def comparable(value: Any) -> Any:
-    """A list or object counts by whether it is empty, a number or a boolean by being one."""
+    """Reduce a list or object to whether it is empty, a number or a boolean to its type."""
     if isinstance(value, (list, dict)):
         return ("container", bool(value))
     if value is None or isinstance(value, str):

@@ -19,7 +19,7 @@ from tests.support.documents import Document, unhurried
 
 
 def selected(data: bytes, read_size: int = 1 << 20) -> bytes:
-    """The whole batch with every pick in it."""
+    """Return the whole batch with every pick in it."""
     return b"".join(
         with_pick(part, select_article(part.fields).extractor)
         if isinstance(part, Article)

@@ -26,7 +26,7 @@ from tests.support.texts import ENTITIES, MARKUP, TEXTS, examples
 
 
 def tokens(text: str) -> list[str]:
-    """The product's tokens of a text."""
+    """Return the package's tokens of a text."""
     return [token for word in visible_text(text).split() for token in word_tokens(word)]
 
 

@@ -116,8 +116,9 @@ def test_names_docstrings_comments_and_messages_are_texts() -> None:
 
 def public_docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Yield the docstrings of public functions and methods; a property has a noun."""
-    for owner in [tree, *(node for node in tree.body if isinstance(node, ast.ClassDef))]:
-        for node in owner.body:
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    for body in [tree.body, *(node.body for node in classes)]:
+        for node in body:
             if not isinstance(node, ast.FunctionDef) or node.name.startswith("_"):
                 continue
             decorators = {ast.unparse(decorator) for decorator in node.decorator_list}

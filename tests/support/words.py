@@ -39,15 +39,15 @@ def python_texts(code: str, *, has_messages: bool) -> Iterator[tuple[int, str]]:
         if has_messages and isinstance(node, ast.Constant) and isinstance(node.value, str):
             if " " in node.value:
                 yield node.lineno, node.value
-        elif (docstring := _docstring(node)) is not None:
-            yield docstring.lineno, docstring.value
+        elif isinstance(node, ast.Expr) and (docstring := _docstring(node)) is not None:
+            yield node.lineno, docstring
     yield from _comments(code)
 
 
-def _docstring(node: ast.AST) -> ast.Constant | None:
-    """Return the docstring of a node, also of an attribute, as a constant."""
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-        return node.value if isinstance(node.value.value, str) else None
+def _docstring(node: ast.Expr) -> str | None:
+    """Return the text of a statement that is a docstring, also of an attribute."""
+    if isinstance(node.value, ast.Constant):
+        return node.value.value if isinstance(node.value.value, str) else None
     return None
 
 
