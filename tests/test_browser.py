@@ -88,6 +88,7 @@ def test_root_installs_chromium_with_apt_get(tmp_path: Path) -> None:
     assert not calls.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ci", "code"), [("", 0), ("true", 1)])
 def test_a_failed_installation_of_a_browser_is_reported(tmp_path: Path, ci: str, code: int) -> None:
     installers(tmp_path, apt_works=False)
