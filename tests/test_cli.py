@@ -11,13 +11,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from tests.support import batches
 from tests.support.command import SELECTION, run, shell
-from tests.support.process import SECONDS, killed_after
+from tests.support.process import SECONDS, frozen_while_it_writes, killed_after
 from tests.support.process import read as read_terminal
 
 
@@ -303,13 +304,19 @@ def test_a_reader_that_goes_away_ends_it_quietly(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_leaves_nothing_behind(tmp_path: Path, number: signal.Signals) -> None:
-    path = batches.write_long(tmp_path / "long.json", 1000)
-    with Terminal("run", str(path)) as terminal:
-        terminal.wait_for("MB")  # the bar moves: it is working
-        assert any(name.endswith(".tmp") for name in os.listdir(tmp_path))
-        terminal.process.send_signal(number)
-        assert terminal.process.wait(60) == 128 + number
-        assert "Traceback" not in terminal.rest()
+    path = batches.write_long(tmp_path / "long.json", 400)
+    terminals: list[Terminal] = []
+    with ExitStack() as stack:
+
+        def start() -> subprocess.Popen[bytes]:
+            terminals.append(stack.enter_context(Terminal("run", str(path))))
+            return terminals[-1].process
+
+        process = frozen_while_it_writes(start, tmp_path / "long_selected.json")
+        process.send_signal(number)
+        process.send_signal(signal.SIGCONT)
+        assert process.wait(60) == 128 + number
+        assert "Traceback" not in terminals[-1].rest()
     assert os.listdir(tmp_path) == ["long.json"]
 
 

@@ -265,16 +265,19 @@ def test_many_small_batches_are_selected_as_by_one_process(
 def test_a_worker_that_writes_a_file_when_the_command_is_stopped_removes_it(
     small_batches: Path, tmp_path: Path, number: signal.Signals
 ) -> None:
-    process = subprocess.Popen(
-        [*SELECTION, "run", small_batches, "--output-dir", tmp_path, "--jobs", "2"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
+    process = frozen_while_it_writes(
+        partial(
+            subprocess.Popen,
+            [*SELECTION, "run", small_batches, "--output-dir", tmp_path, "--jobs", "2"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        ),
+        tmp_path / "0",  # any of the first ten
     )
-    assert process.stderr
-    next(line for line in process.stderr if "done" in line)
     os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
+    process.send_signal(signal.SIGCONT)
     _, messages = process.communicate(timeout=60)
     assert process.returncode == 128 + number
     assert "Traceback" not in messages

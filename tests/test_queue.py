@@ -276,7 +276,7 @@ def test_a_path_outside_the_roots_fails_at_once(
 def test_a_job_that_takes_too_long_is_tried_again_and_leaves_nothing(
     tmp_path: Path, workers: Workers, client: Redis, events: Events
 ) -> None:
-    path = batches.write_long(tmp_path / "long.json", 1200)
+    path = batches.write_long(tmp_path / "long.json", 4000)
     workers.environment |= {
         "SELECTION_TIMEOUT": "1",
         "SELECTION_TIMEOUT_PER_MB": "0.0001",
@@ -357,7 +357,7 @@ def test_a_malformed_call_fails_without_a_retry(
 def test_a_killed_process_or_worker_at_any_moment_loses_nothing(
     tmp_path: Path, workers: Workers, client: Redis, events: Events
 ) -> None:
-    path = batches.write_long(tmp_path / "long.json", 400)
+    path = batches.write_long(tmp_path / "long.json", 1200)
     workers.environment["SELECTION_RETRY_DELAYS"] = ",".join("0" * 20)
     job = enqueue(path, workers, client)
     randomness = random.Random(2)
@@ -410,7 +410,7 @@ def test_what_is_known_of_a_killed_worker_ends_though_its_key_came_back_without_
 def test_a_batch_that_always_kills_its_process_fails_with_a_reason(
     tmp_path: Path, workers: Workers, client: Redis, events: Events
 ) -> None:
-    path = batches.write_long(tmp_path / "long.json", 400)
+    path = batches.write_long(tmp_path / "long.json", 1200)
     workers.environment["SELECTION_RETRY_DELAYS"] = "0,0"
     job = enqueue(path, workers, client)
     process = workers.start()
@@ -430,7 +430,7 @@ def test_a_batch_that_always_kills_its_process_fails_with_a_reason(
 def test_the_pool_ends_with_the_process_that_runs_the_batch(
     tmp_path: Path, workers: Workers, client: Redis, events: Events
 ) -> None:
-    path = batches.write_long(tmp_path / "long.json", 400)
+    path = batches.write_long(tmp_path / "long.json", 1200)
     workers.environment |= {"SELECTION_JOBS": "2", "SELECTION_RETRY_DELAYS": "0"}
     job = enqueue(path, workers, client)
     process = workers.start()
