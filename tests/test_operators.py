@@ -723,6 +723,7 @@ def test_a_failure_has_its_line_and_column(tmp_path: Path, workers: Workers) -> 
     assert all(line.startswith("selection-worker: ") for line in done.stderr.splitlines())
 
 
+@pytest.mark.slow
 def test_files_in_the_working_directory_are_not_imported_by_a_local_queue(folder: Path) -> None:
     for name in ("queue", "redis", "json", "click", "worker", "selection", "rq"):
         (folder / f"{name}.py").write_text(f"raise SystemExit('the wrong {name}')\n")
@@ -970,6 +971,7 @@ print(len(status.read_workers(found.connect(), found)), health.is_alive(found))
         assert (seen.stdout, seen.stderr) == ("1 True\n", "")
 
 
+@pytest.mark.slow
 def test_a_job_has_no_more_processes_than_there_are_cores(tmp_path: Path) -> None:
     path = batches.write_long(tmp_path / "long.json", 300)
     process = subprocess.Popen(

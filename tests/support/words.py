@@ -11,8 +11,8 @@ from collections.abc import Iterator
 # Words that have another meaning in the field, or none.
 FORBIDDEN = re.compile(
     r"\b(tells?|told|telling|may pass|may help|whoever|somebody|nobody|anybody|stands?|so many"
-    r"|to be had|in the midst|(?:is|are) no(?! longer)|hand(?:s|ed|ing)? back|give[ns]? back"
-    r"|crew|helpers?|shelf|passages?|palette|examines?|alike|odd|oddly|obvious|mutants?|victims?"
+    r"|to be had|in the midst|(?<!there )(?:is|are) no(?! longer)|hand(?:s|ed|ing)? back"
+    r"|give[ns]? back|crew|helpers?|shelf|passages?|palette|examines?|alike|odd|oddly|obvious|mutants?|victims?"
     r"|(?<!queue )(?<!queue-)soak|judged?|judges|plain (?:rules|recipe|worker)|plainly)\b",
     re.IGNORECASE,
 )
@@ -39,7 +39,7 @@ def python_texts(code: str, *, has_messages: bool) -> Iterator[tuple[int, str]]:
         if has_messages and isinstance(node, ast.Constant) and isinstance(node.value, str):
             if " " in node.value:
                 yield node.lineno, node.value
-        elif isinstance(node, ast.Expr) and (docstring := _docstring(node)) is not None:
+        elif isinstance(node, ast.Expr) and (docstring := _docstring(node)) and not has_messages:
             yield node.lineno, docstring
     yield from _comments(code)
 
