@@ -12,7 +12,8 @@ from collections.abc import Iterator
 FORBIDDEN = re.compile(
     r"\b(tells?|told|telling|may pass|may help|whoever|somebody|nobody|anybody|stands?|so many"
     r"|to be had|in the midst|(?<!there )(?:is|are) no(?! longer)|hand(?:s|ed|ing)? back"
-    r"|give[ns]? back|crew|helpers?|shelf|passages?|palette|examines?|alike|odd|oddly|obvious|mutants?|victims?"
+    r"|give[ns]? back|crew|helpers?|shelf|passages?|palette|examines?|alike|odd|oddly|obvious"
+    r"|mutants?|victims?"
     r"|(?<!queue )(?<!queue-)soak|judged?|judges|plain (?:rules|recipe|worker)|plainly)\b",
     re.IGNORECASE,
 )
