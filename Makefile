@@ -1,6 +1,7 @@
 # test: all tests, some four minutes on two cores. check: the fast ones, under a minute.
 # PYTHON: 3.11 or newer. VENV: where the virtual environment goes. BATCH: what to select.
 # LONG=1: the long form of the robustness suite.
+# TESTS: files for `make oldest` and `make newest`; all by default.
 # BENCH: options of the benchmarks, for example --quick.
 PYTHON ?= python3
 VENV ?= .venv
@@ -52,12 +53,12 @@ wheel: $(VENV)/test.stamp
 oldest newest:
 	rm -rf .venv-$@
 	$(PYTHON) -m venv .venv-$@
-	$(PYTHON) -m robustness.oldest > .venv-$@/oldest.txt
-	.venv-$@/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' \
-		$(if $(filter oldest,$@),--constraint .venv-oldest/oldest.txt)
-	.venv-$@/bin/pytest --quiet --numprocesses 2
+	.venv-$@/bin/python -m pip install --quiet --disable-pip-version-check 'uv>=0.5,<1'
+	.venv-$@/bin/uv pip install --quiet --python .venv-$@/bin/python --editable '.[dev]' \
+		--resolution $(if $(filter oldest,$@),lowest-direct,highest)
+	.venv-$@/bin/pytest --quiet --numprocesses 2 $(TESTS)
 
-bench: $(VENV)/run.stamp
+bench: $(VENV)/test.stamp
 	$(VENV)/bin/python -m benchmarks $(BENCH)
 
 clean:

@@ -1,1 +1,1 @@
-"""What the product costs and what it is good for: ``python -m benchmarks --help``."""
+"""Benchmarks of speed, memory and quality: ``python -m benchmarks --help``."""

@@ -1,4 +1,4 @@
-"""The suite: ``python -m benchmarks [PART...] [--batch FILE [--truth FILE]]``."""
+"""Run the benchmarks: ``python -m benchmarks [PART...] [--batch FILE [--truth FILE]]``."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ PARTS: dict[str, Callable[[Settings], Result]] = {
 
 
 def main() -> None:
-    """Measure, print, write."""
+    """Measure the parts, print the tables and write them to files."""
     arguments = _arguments()
     out: Path = arguments.out
     out.mkdir(parents=True, exist_ok=True)
     signal.signal(signal.SIGTERM, _stop)
     began = time.monotonic()
 
-    def say(what: str) -> None:
+    def log(what: str) -> None:
         print(f"[{time.monotonic() - began:5.0f} s] {what}", file=sys.stderr, flush=True)
 
-    # Not where temporary files usually go: that may be memory.
+    # The usual folder for temporary files may be in memory.
     with tempfile.TemporaryDirectory(prefix="running-", dir=out) as folder:
         settings = Settings(
             batch=arguments.batch,
@@ -63,36 +63,40 @@ def main() -> None:
             quick=arguments.quick,
             largest=arguments.largest,
             folder=Path(folder).resolve(),
-            say=say,
+            log=log,
         )
         results = []
         for part in arguments.parts or PARTS:
-            say(part)
+            log(part)
             results.append(PARTS[part](settings))
     here = machine()
     _write(out, results, here)
     if arguments.json:
-        facts = {"machine": here, "results": [asdict(result) for result in results]}
-        print(json.dumps(facts, indent=2))
+        document = {"machine": here, "results": [asdict(result) for result in results]}
+        print(json.dumps(document, indent=2))
     else:
         _print(results, here)
-    say(f"done, see {out}")
+    log(f"done, see {out}")
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "parts", nargs="*", metavar="PART", help=f"all, or some of: {', '.join(PARTS)}"
+        "parts", nargs="*", metavar="PART", help=f"default: all of {', '.join(PARTS)}"
     )
-    parser.add_argument("--batch", type=_file, help="real pages to measure with, too")
-    parser.add_argument("--truth", type=_file, help="JSON object: article id to the true text")
+    parser.add_argument("--batch", type=_file, help="additional batch of real pages")
+    parser.add_argument(
+        "--truth", type=_file, help="JSON object: article id to the text that a person marked"
+    )
     parser.add_argument("--out", type=Path, default=Path("build/bench"), help="folder to write to")
     parser.add_argument("--largest", type=corpus.parse_size, default="1G", help="such as 5G")
-    parser.add_argument("--quick", action="store_true", help="small and once, to see that it works")
-    parser.add_argument("--json", action="store_true", help="print the facts as one JSON object")
+    parser.add_argument(
+        "--quick", action="store_true", help="small sizes and one run each, to try the suite"
+    )
+    parser.add_argument("--json", action="store_true", help="print the results as one JSON object")
     arguments = parser.parse_args()
     if unknown := [part for part in arguments.parts if part not in PARTS]:
-        parser.error(f"there is no part {unknown[0]!r}; there are {', '.join(PARTS)}")
+        parser.error(f"unknown part {unknown[0]!r}; the parts are {', '.join(PARTS)}")
     return arguments
 
 
@@ -123,14 +127,14 @@ def _print(results: Sequence[Result], here: str) -> None:
     for result in results:
         print(f"\n== {result.part}\n{result.how}")
         for table in result.tables:
-            print(f"\n{tables.plain(table)}")
+            print(f"\n{tables.as_text(table)}")
     goals = tables.goals_table(results)
     if goals.rows:
-        print(f"\n{tables.plain(goals)}")
+        print(f"\n{tables.as_text(goals)}")
 
 
 def _stop(number: int, frame: FrameType | None) -> NoReturn:
-    """Leave as by Ctrl-C, so that files and processes are cleaned up."""
+    """Exit as on Ctrl-C, so that files and processes are cleaned up."""
     sys.exit(128 + number)
 
 

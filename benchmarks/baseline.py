@@ -1,7 +1,7 @@
-"""The script that one would write first: ``python benchmarks/baseline.py BATCH OUTPUT``.
+"""The baseline of the benchmarks: ``python benchmarks/baseline.py BATCH OUTPUT``.
 
-The whole batch in memory, the research notes' expressions one after the other, sets of
-tuples, floats. What the product is timed against; it is neither tuned nor slowed down.
+A short script that loads the whole batch, applies one regular expression per step of rule 2.1
+and compares sets of tuples with floats. It is neither tuned nor slowed down.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Shingles = set[tuple[str, ...]]
 
 
 def shingles(text: str) -> Shingles:
-    """The shingles of one text."""
+    """Return the shingles of one text."""
     text = html.unescape(text)
     text = IMAGE.sub(" ", text)
     text = LINK.sub(r"\1", text)
@@ -37,7 +37,7 @@ def shingles(text: str) -> Shingles:
 
 
 def pick(article: dict[str, Any]) -> str:
-    """The extractor for one article."""
+    """Return the name of the extractor for one article."""
     usable: dict[str, Shingles] = {}
     degraded: dict[str, Shingles] = {}
     for name, field in TEXT.items():

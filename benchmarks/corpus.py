@@ -1,8 +1,8 @@
-"""Made articles and batches, the same every time from the same seed.
+"""Generated articles and batches, the same for the same seed.
 
-A language here is an alphabet and a way to put words together, so that texts are as hard to read
-for a program as real ones; they mean nothing. Words follow Zipf's law, and a tenth of a made batch
-is words that no other article has, so that no memory of words helps more than in life.
+A language here is an alphabet and a rule for joining words; the texts have no meaning. Words
+follow Zipf's law, and a tenth of the words of a generated batch occur in one article only, so that
+a cache of words is as effective as on real batches.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Article = dict[str, Any]
 UNITS = {"K": 1_000, "M": 1_000_000, "G": 1_000_000_000}
 VOCABULARY = 5_000
 POOL = 200
-#: Stands for the number of an article, in pieces that are used again.
+#: Placeholder for the number of an article in the articles of the pool.
 NUMBER = "0000000"
 NEW_WORDS = tuple(f"{letter}{NUMBER}" for letter in "abcdefghijklmnopqrst")
 MARKUP = ("[link](https://example.org/x)", "![photo](p.jpg)", "&amp;", "<b>tag</b>", "“R$ 3,50”")
@@ -30,7 +30,7 @@ TEXTS = (("newspaper4k", "text"), ("readability", "cleaned_text"), ("trafilatura
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """Letters of words, the longest word, what stands between words and after a sentence."""
+    """Letters, length of the longest word, separator of words, and end of a sentence."""
 
     letters: str
     longest: int
@@ -80,19 +80,19 @@ class Writer:
         weights += [0.005 * common / len(MARKUP)] * len(MARKUP)
         self._weights = list(accumulate(weights))
 
-    def passage(self, words: int) -> str:
-        """Sentences of a dozen words, five to a paragraph."""
+    def sentences(self, words: int) -> str:
+        """Return ``words`` words: 12 in a sentence, five sentences in a paragraph."""
         chosen = self._randomness.choices(self._words, cum_weights=self._weights, k=words)
         language = self._language
-        sentences = [language.between.join(chosen[i : i + 12]) for i in range(0, words, 12)]
-        paragraphs = [language.stop.join(sentences[i : i + 5]) for i in range(0, len(sentences), 5)]
+        parts = [language.between.join(chosen[i : i + 12]) for i in range(0, words, 12)]
+        paragraphs = [language.stop.join(parts[i : i + 5]) for i in range(0, len(parts), 5)]
         return "\n\n".join(paragraphs)
 
     def article(self, number: int, words: int) -> Article:
-        """Three texts that share their body, of so many words, and differ around it."""
-        body = self.passage(words)
-        before = self.passage(max(1, words // 20))
-        after = self.passage(max(1, words // 6))
+        """Return an article whose three texts share a body of ``words`` words."""
+        body = self.sentences(words)
+        before = self.sentences(max(1, words // 20))
+        after = self.sentences(max(1, words // 6))
         return {
             "id": f"article-{number}",
             "url": f"https://example.org/{number}",
@@ -109,45 +109,42 @@ class Writer:
 
 
 def multilingual(articles: int, words: int, seed: int = 1) -> list[Article]:
-    """So many articles, every language in turn."""
+    """Return ``articles`` articles, every language in turn."""
     randomness = random.Random(seed)
     writers = [Writer(language, randomness) for language in LANGUAGES.values()]
     return [writers[n % len(writers)].article(n, words) for n in range(articles)]
 
 
 def long(articles: int, words: int, seed: int = 1) -> list[Article]:
-    """So many articles in one language, of so many words."""
+    """Return ``articles`` articles in one language, each with a body of ``words`` words."""
     writer = Writer(PORTUGUESE, random.Random(seed))
     return [writer.article(n, words) for n in range(articles)]
 
 
 def write(path: Path, articles: Sequence[Article]) -> Path:
-    """A batch of these articles."""
+    """Write a batch of these articles and return its path."""
     with path.open("wb", buffering=1 << 20) as file:
         file.writelines(_batch(_encoded(article) for article in articles))
     return path
 
 
-def write_made(path: Path, size: int, words: int | None = None, seed: int = 1) -> int:
-    """Write a batch of about ``size`` bytes, never holding it in memory.
+def write_generated(path: Path, size: int, words: int | None = None, seed: int = 1) -> int:
+    """Stream a batch of about ``size`` bytes to a file and return its number of articles.
 
     Args:
-        words: of each article's body; by default 80 to 1,200.
-
-    Returns:
-        How many articles it has.
+        path: the file.
+        size: the size in bytes.
+        words: the number of words of each body; None: 80 to 1,200.
+        seed: the seed of all random choices.
     """
     return _write_until(path, size, _endless(words, seed))
 
 
 def write_repeated(path: Path, source: Path, size: int) -> int:
-    """Write the articles of a batch again and again until the copy has ``size`` bytes.
+    """Repeat the articles of a batch up to ``size`` bytes and return their number.
 
-    Words of seven plain letters and more are new in every copy, so that nothing which remembers
-    words or shingles finds more of them than a batch of so many different articles would give.
-
-    Returns:
-        How many articles it has.
+    Words of seven ASCII letters and more are new in every copy, so that a cache of words or
+    shingles has as many hits as with different articles.
     """
     originals = json.loads(source.read_bytes())["articles"]
     articles = (renewed(article, copy) for copy in count() for article in originals)
@@ -158,7 +155,7 @@ _LONG_WORD = re.compile(r"(?<![\w&</])[a-z]{7,}(?![\w;>])")
 
 
 def renewed(article: Article, copy: int) -> Article:
-    """The same article for the rules, in other words: letters move on by ``copy`` places."""
+    """Return an article with the same decision and other words: letters shifted by ``copy``."""
     table = str.maketrans(LATIN, LATIN[copy % 26 :] + LATIN[: copy % 26])
     changed = dict(article)
     for extractor, field in TEXTS:
@@ -170,7 +167,7 @@ def renewed(article: Article, copy: int) -> Article:
 
 
 def parse_size(text: str) -> int:
-    """``500K``, ``20M``, ``2G`` or plain bytes."""
+    """Return the number of bytes of ``500K``, ``20M``, ``2G`` or a number."""
     unit = UNITS.get(text[-1:].upper())
     return int(float(text[:-1]) * unit) if unit else int(text)
 
@@ -210,7 +207,7 @@ def _encoded(article: Article) -> bytes:
 
 
 def _batch(articles: Iterator[bytes]) -> Iterator[bytes]:
-    yield b'{\n"source": "made",\n"articles": ['
+    yield b'{\n"source": "generated",\n"articles": ['
     for number, article in enumerate(articles):
         yield (b",\n" if number else b"\n") + article
     yield b"\n]\n}\n"

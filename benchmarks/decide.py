@@ -1,4 +1,4 @@
-"""Articles decided per second in one process, against the obvious script's own decision."""
+"""Articles decided per second in one process, against the decision of the baseline."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from statistics import median
 from typing import Any
 
 from benchmarks import baseline, corpus
-from benchmarks.process import ask
+from benchmarks.process import output_of
 from benchmarks.product import SAMPLE, backends, environment
 from benchmarks.result import Cell, Goal, Result, Settings, Table
 
-GOALS = {"native": 10.0, "pure": 2.0}
-PLAIN = "plain"
+GOALS = {"native": 10.0, "python": 2.0}
+BASELINE = "baseline"
 
 HOW = (
-    "Each figure is the median of {runs} new processes, taken in turn. A process loads the batch, "
-    "decides an article that is not in it, and then every article once: that is cold, as a batch "
-    "is decided in life. Then it decides all of them again: warm, with whatever it remembers. "
-    "Plain is the decision of `benchmarks/baseline.py`; all must pick the same."
+    "Each value is the median of {runs} new processes, taken in turn. A process loads the batch, "
+    "decides an article that is not in it, and then every article once: cold, as in a run. Then "
+    "it decides all of them again: warm, with filled caches. The baseline is "
+    "`benchmarks/baseline.py`; all picks must be equal."
 )
 WARM_UP = {
     name: {field: "One two three four five six seven &amp; <b>eight</b>.", "error": None}
@@ -32,32 +32,32 @@ WARM_UP = {
 
 
 def measure(settings: Settings) -> Result:
-    """The part of the suite."""
+    """Measure the baseline and both backends."""
     available = backends()
     rows: list[tuple[Cell, ...]] = []
     goals: list[Goal] = []
     for name, path in _batches(settings):
-        settings.say(f"decide: {name}")
-        whos = [PLAIN, *(backend for backend, there in available.items() if there)]
-        found: dict[str, list[dict[str, Any]]] = {who: [] for who in whos}
+        settings.log(f"decide: {name}")
+        deciders = [BASELINE, *(backend for backend, there in available.items() if there)]
+        found: dict[str, list[dict[str, Any]]] = {decider: [] for decider in deciders}
         for _ in range(settings.runs):
-            for who in whos:
-                found[who].append(_in_new_process(path, who))
+            for decider in deciders:
+                found[decider].append(_in_new_process(path, decider))
         if len({one["picks"] for ones in found.values() for one in ones}) > 1:
-            raise SystemExit(f"the picks of {', '.join(whos)} differ on {name}")
-        articles = found[PLAIN][0]["articles"]
-        cold = {who: median(one["cold"] for one in found[who]) for who in whos}
-        warm = {who: median(one["warm"] for one in found[who]) for who in whos}
-        for who in (PLAIN, *available):
-            if who in whos:
-                times = cold[PLAIN] / cold[who], warm[PLAIN] / warm[who]
-                rows.append((name, articles, who, articles / cold[who], *times))
+            raise SystemExit(f"the picks of {', '.join(deciders)} differ on {name}")
+        articles = found[BASELINE][0]["articles"]
+        cold = {decider: median(one["cold"] for one in found[decider]) for decider in deciders}
+        warm = {decider: median(one["warm"] for one in found[decider]) for decider in deciders}
+        for decider in (BASELINE, *available):
+            if decider in deciders:
+                times = cold[BASELINE] / cold[decider], warm[BASELINE] / warm[decider]
+                rows.append((name, articles, decider, articles / cold[decider], *times))
             else:
-                rows.append((name, articles, who, None, None, None))
+                rows.append((name, articles, decider, None, None, None))
         for backend, goal in GOALS.items():
-            ratio = cold[PLAIN] / cold[backend] if backend in cold else None
-            goals.append(Goal(f"decide, {backend} to plain, {name}", ratio, goal))
-    head = ("texts", "articles", "backend", "articles a second", "times plain, cold", "warm")
+            ratio = cold[BASELINE] / cold[backend] if backend in cold else None
+            goals.append(Goal(f"decide, {backend} to the baseline, {name}", ratio, goal))
+    head = ("texts", "articles", "backend", "articles a second", "times baseline, cold", "warm")
     how = HOW.format(runs=settings.runs)
     return Result("decide", how, (Table("Decide", head, tuple(rows)),), tuple(goals))
 
@@ -76,18 +76,18 @@ def _batches(settings: Settings) -> list[tuple[str, Path]]:
     return batches
 
 
-def _in_new_process(batch: Path, who: str) -> dict[str, Any]:
-    chosen = environment(who) if who in GOALS else None
-    said = ask([sys.executable, "-m", "benchmarks.decide", str(batch), who], chosen)
-    if said is None:
-        raise SystemExit(f"{batch} could not be decided by {who}")
-    found: dict[str, Any] = json.loads(said)
+def _in_new_process(batch: Path, decider: str) -> dict[str, Any]:
+    chosen = environment(decider) if decider in GOALS else None
+    printed = output_of([sys.executable, "-m", "benchmarks.decide", str(batch), decider], chosen)
+    if printed is None:
+        raise SystemExit(f"{batch} could not be decided by {decider}")
+    found: dict[str, Any] = json.loads(printed)
     return found
 
 
-def _decide(batch: str, who: str) -> None:
+def _decide(batch: str, decider: str) -> None:
     decide: Callable[[Any], str]
-    if who == PLAIN:
+    if decider == BASELINE:
         decide = baseline.pick
     else:
         from selection.rules import select_article

@@ -1,4 +1,4 @@
-"""What the queue costs a file, and what a second worker brings."""
+"""The cost of the queue per file, and the speed-up by a second worker."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ SMALL_FILES, RUNS = 100, 3
 
 HOW = (
     "A private server on this machine. Milliseconds from the first enqueue to the last finish for "
-    "{small} copies of the sample under one worker, and for as many bare RQ jobs that do nothing, "
-    "a file; seconds for {large} larger batches with one worker and with two. Medians of {runs}."
+    "{small} copies of the sample with one worker, and for as many empty RQ jobs, divided by their "
+    "number; seconds for {large} larger batches with one worker and with two. Medians of {runs}."
 )
 
 
 def _small_files(folder: Path, number: int) -> list[Path]:
-    """So many copies of the sample."""
+    """Write ``number`` copies of the sample."""
     paths = [folder / f"{n}.json" for n in range(number)]
     for path in paths:
         shutil.copy(SAMPLE, path)
@@ -40,7 +40,7 @@ def _small_files(folder: Path, number: int) -> list[Path]:
 
 
 def _large_files(folder: Path) -> list[Path]:
-    """Batches with the sample's articles many times."""
+    """Write batches that repeat the sample's articles."""
     articles = json.loads(SAMPLE.read_bytes())["articles"] * COPIES_IN_LARGE
     paths = [folder / f"large{n}.json" for n in range(LARGE_FILES)]
     for path in paths:
@@ -49,7 +49,7 @@ def _large_files(folder: Path) -> list[Path]:
 
 
 def _wait_for(queue: Queue, jobs: int) -> None:
-    """Return when so many jobs have finished; a failed one is an error."""
+    """Wait until ``jobs`` jobs have finished; exit if one fails."""
     while queue.finished_job_registry.get_job_count(cleanup=False) < jobs:
         if queue.failed_job_registry.get_job_count(cleanup=False):
             raise SystemExit("a job failed")
@@ -57,7 +57,7 @@ def _wait_for(queue: Queue, jobs: int) -> None:
 
 
 def _time_batches(settings: QueueSettings, connection: Redis, paths: list[Path]) -> float:
-    """Seconds from the first enqueue to the last finish."""
+    """Return the seconds from the first enqueue to the last finish."""
     queue = Queue(settings.queue, connection=connection, serializer=settings.serializer)
     began = time.perf_counter()
     for path in paths:
@@ -67,7 +67,7 @@ def _time_batches(settings: QueueSettings, connection: Redis, paths: list[Path])
 
 
 def _time_nothing(settings: QueueSettings, connection: Redis, number: int) -> float:
-    """The same for bare jobs that do nothing."""
+    """Return the same seconds for jobs that do nothing."""
     queue = Queue(settings.queue, connection=connection, serializer=settings.serializer)
     began = time.perf_counter()
     for _ in range(number):
@@ -77,11 +77,11 @@ def _time_nothing(settings: QueueSettings, connection: Redis, number: int) -> fl
 
 
 def measure(settings: Settings) -> Result:
-    """The part of the suite."""
+    """Measure small batches, empty jobs and large batches."""
     runs, files = (1, 10) if settings.quick else (RUNS, SMALL_FILES)
     seconds: dict[str, list[float]] = {"batches": [], "nothing": [], "one": [], "two": []}
     for number in range(runs):
-        settings.say(f"fleet: run {number + 1} of {runs}")
+        settings.log(f"fleet: run {number + 1} of {runs}")
         with tempfile.TemporaryDirectory(dir=settings.folder) as name:
             folder = Path(name)
             small, large = _small_files(folder, files), _large_files(folder)
@@ -98,7 +98,7 @@ def measure(settings: Settings) -> Result:
     batches, nothing = (1000 * found[label] / files for label in ("batches", "nothing"))
     rows = (
         ("small batch, ms", batches),
-        ("bare RQ job, ms", nothing),
+        ("empty RQ job, ms", nothing),
         ("difference, ms", batches - nothing),
         ("larger batches, one worker, s", found["one"]),
         ("larger batches, two workers, s", found["two"]),

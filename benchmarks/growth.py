@@ -1,4 +1,4 @@
-"""How fast something grows."""
+"""The exponent of growth."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 
 def exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
-    """The slope of the straight line through log value over log size that fits best.
+    """Return the slope of the least-squares line through log value over log size.
 
-    1: linear, 2: quadratic, 0: flat.
+    1 is linear, 2 quadratic, 0 constant.
     """
     x = [math.log(size) for size in sizes]
     y = [math.log(value) for value in values]

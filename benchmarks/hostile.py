@@ -1,4 +1,4 @@
-"""Texts made to be slow: seconds to decide an article of them, by its size."""
+"""Hostile texts: seconds to decide an article of them, by its size."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 
 from benchmarks.growth import exponent
-from benchmarks.process import ask
+from benchmarks.process import output_of
 from benchmarks.product import backends, environment
 from benchmarks.result import Cell, Goal, Result, Settings, Table
 from selection import select_article
@@ -18,14 +18,14 @@ QUICK_SIZES = (25_000, 50_000, 100_000, 200_000)
 LONGEST_SECONDS, HIGHEST_EXPONENT = 1.0, 1.5
 
 HOW = (
-    "One article, three texts that differ at their ends, seconds for so many megabytes in all; "
+    "One article, three texts that differ at their ends, seconds by their total size in MB; "
     "the better of two runs. The exponent is that of seconds against size: 1 is linear, 2 "
     "quadratic; tables that outgrow the processor's cache cost a little more than linear."
 )
 
 
 def repeated(unit: str) -> Callable[[int], str]:
-    """The unit over and over, so many characters in all."""
+    """Return a function that repeats the unit up to a number of characters."""
     return lambda size: unit * (size // len(unit))
 
 
@@ -55,7 +55,7 @@ KINDS: dict[str, Callable[[int], str]] = {
 
 
 def measure(settings: Settings) -> Result:
-    """The part of the suite."""
+    """Measure all kinds of hostile texts with both backends."""
     sizes = QUICK_SIZES if settings.quick else SIZES
     head = ("text", *(f"{size / 1e6:g} MB" for size in sizes), "exponent")
     tables = []
@@ -63,7 +63,7 @@ def measure(settings: Settings) -> Result:
     for backend, there in backends().items():
         longest = highest = None
         if there:
-            settings.say(f"hostile: {backend}")
+            settings.log(f"hostile: {backend}")
             found = _in_new_process(backend, sizes)
             slopes = {kind: exponent(sizes, times) for kind, times in found.items()}
             rows: list[tuple[Cell, ...]] = [(k, *found[k], slopes[k]) for k in found]
@@ -85,10 +85,10 @@ def measure(settings: Settings) -> Result:
 
 def _in_new_process(backend: str, sizes: tuple[int, ...]) -> dict[str, list[float]]:
     command = [sys.executable, "-m", "benchmarks.hostile", *map(str, sizes)]
-    said = ask(command, environment(backend))
-    if said is None:
+    printed = output_of(command, environment(backend))
+    if printed is None:
         raise SystemExit(f"the hostile texts could not be decided by {backend}")
-    found: dict[str, list[float]] = json.loads(said)
+    found: dict[str, list[float]] = json.loads(printed)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Batches with strings made to be slow: seconds to select a file of them, by its size."""
+"""Batches with hostile strings: seconds to select a file of them, by its size."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.growth import exponent
 from benchmarks.hostile import repeated
-from benchmarks.process import ask
+from benchmarks.process import output_of
 from benchmarks.product import backends, environment
 from benchmarks.result import Cell, Goal, Result, Settings, Table
 from selection import select_file
@@ -78,7 +78,7 @@ def measure(settings: Settings) -> Result:
     for backend, there in backends().items():
         longest = steepest = None
         if there:
-            settings.say(f"hostile files: {backend}")
+            settings.log(f"hostile files: {backend}")
             found = _in_new_process(backend, [*sizes, long], settings.folder)
             slopes = {name: exponent(sizes, times[:3]) for name, times in found.items()}
             rows: list[tuple[Cell, ...]] = []
@@ -109,10 +109,10 @@ def _long_strings(found: dict[str, list[float]], long: int, large: int, backend:
 
 def _in_new_process(backend: str, sizes: list[int], folder: Path) -> dict[str, list[float]]:
     command = [sys.executable, "-m", "benchmarks.hostile_files", str(folder), *map(str, sizes)]
-    said = ask(command, environment(backend))
-    if said is None:
+    printed = output_of(command, environment(backend))
+    if printed is None:
         raise SystemExit(f"the hostile files could not be selected by {backend}")
-    found: dict[str, list[float]] = json.loads(said)
+    found: dict[str, list[float]] = json.loads(printed)
     return found
 
 

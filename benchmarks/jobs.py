@@ -1,4 +1,4 @@
-"""``selection run --jobs 2`` against ``--jobs 1`` and against what the machine can give."""
+"""``selection run --jobs 2`` against ``--jobs 1`` and against two runs at the same time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MAIN = "MB a second that the main process splits, splices and writes"
 HOW = (
     "Whole processes on one file of {megabytes:.0f} MB and on {files} files of 0.5 MB, medians of "
     "{runs} runs, taken in turn. The ceiling is what two runs with one job each do at once in the "
-    "same time. The last table is what one process does of the work that is not shared: read, "
+    "same time. The last table is the speed of the work that only the main process does: read, "
     "find boundaries, parse between articles, splice and write to nowhere."
 )
 
@@ -94,7 +94,7 @@ def _seconds(
 ) -> tuple[float, float, float]:
     one, two, both = [], [], []
     for number in range(settings.runs):
-        settings.say(f"{what}: run {number + 1} of {settings.runs}")
+        settings.log(f"{what}: run {number + 1} of {settings.runs}")
         one.append(run(command(1, 0)))
         two.append(run(command(2, 0)))
         both.append(_at_once([command(1, 0), command(1, 1)]))

@@ -1,4 +1,4 @@
-"""The machine that the figures are from, without its name."""
+"""The description of the machine, without its name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def machine() -> str:
-    """Its processor, cores, system and Python, in a line."""
+    """Return processor, cores, system and Python in one line."""
     cores = os.cpu_count() or 1
     system = _value(Path("/etc/os-release"), r'PRETTY_NAME="?([^"\n]+)') or platform.system()
     return (

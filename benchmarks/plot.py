@@ -26,7 +26,7 @@ _STYLE = Style(
 
 
 def write(path: Path, ratios: Sequence[Goal], machine: str) -> None:
-    """A bar for each goal, and one for what was measured."""
+    """Draw a bar for each goal and one for each measured ratio."""
     chart = pygal.HorizontalBar(
         style=_STYLE,
         # Nothing from the network.

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 ROOT = Path(__file__).parents[1]
-PROC = Path("/proc")
-POLL_SECONDS = 0.02
+SAMPLE_SECONDS = 0.02
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Of a process and all below it, in megabytes.
+    """The memory of a process and its descendants, in megabytes.
 
     Attributes:
-        rss: the sum of each process's own peak; what they share counts once for each.
-        pss: the peak of the sum, each shared page divided among those who share it.
-        processes: how many there were.
+        rss: the sum of the peaks of all processes; a shared page counts once for each.
+        pss: the peak of the sum; a shared page is divided among its processes.
+        processes: the number of processes.
     """
 
     rss: float
@@ -33,23 +36,26 @@ class Memory:
 def run(
     command: Sequence[str], output: Path | None = None, environment: Mapping[str, str] | None = None
 ) -> float:
-    """Wall-clock seconds of a command that writes to a file, or nowhere."""
+    """Run a command and return its wall-clock seconds; discard its output without a file."""
     return _run(command, output, environment, None)
 
 
 def run_watched(
     command: Sequence[str], environment: Mapping[str, str] | None = None
 ) -> tuple[float, Memory | None]:
-    """The same with the memory, which a little time goes into; None where it cannot be told."""
-    watch = _Watch() if (PROC / "self" / "smaps_rollup").exists() else None
+    """Run a command and return its seconds and memory.
+
+    The sampling takes a little time. The memory is None on other systems than Linux.
+    """
+    watch = _Watch() if psutil.LINUX else None
     seconds = _run(command, None, environment, watch)
     return seconds, watch.found() if watch else None
 
 
-def ask(
+def output_of(
     command: Sequence[str], environment: Mapping[str, str] | None = None, *, quiet: bool = False
 ) -> str | None:
-    """What a command prints; None if it fails, and then it may say why on standard error."""
+    """Run a command and return what it prints; None if it fails."""
     done = subprocess.run(
         command,
         cwd=ROOT,
@@ -79,8 +85,8 @@ def _run(
         try:
             if watch:
                 watch.start(process.pid)
-            # Reads what it says until its end, so that a full pipe does not stop it.
-            _, said = process.communicate()
+            # Reads until the end, so that a full pipe does not stop the command.
+            _, messages = process.communicate()
             seconds = time.perf_counter() - began
         finally:
             process.kill()
@@ -88,14 +94,13 @@ def _run(
             if watch:
                 watch.stop()
     if process.returncode:
-        raise SystemExit(
-            f"{' '.join(command)} ended with {process.returncode}:\n{said.decode(errors='replace')}"
-        )
+        text = messages.decode(errors="replace")
+        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}:\n{text}")
     return seconds
 
 
 class _Watch:
-    """Looks at a process and those below it every 20 ms until it is stopped."""
+    """Samples the memory of a process and its descendants every 20 ms until it is stopped."""
 
     def __init__(self) -> None:
         self._peaks: dict[int, int] = {}
@@ -103,7 +108,7 @@ class _Watch:
         self._stopped = threading.Event()
 
     def start(self, pid: int) -> None:
-        self._thread = threading.Thread(target=self._poll, args=(pid,))
+        self._thread = threading.Thread(target=self._sample, args=(psutil.Process(pid),))
         self._thread.start()
 
     def stop(self) -> None:
@@ -111,35 +116,27 @@ class _Watch:
         self._thread.join()
 
     def found(self) -> Memory:
-        kibibyte = 1024 / 1_000_000
-        rss = sum(self._peaks.values()) * kibibyte
-        return Memory(rss, self._pss * kibibyte, len(self._peaks))
+        return Memory(sum(self._peaks.values()) / 1e6, self._pss / 1e6, len(self._peaks))
 
-    def _poll(self, root: int) -> None:
-        while not self._stopped.wait(POLL_SECONDS):
+    def _sample(self, root: psutil.Process) -> None:
+        while not self._stopped.wait(SAMPLE_SECONDS):
             pss = 0
-            for pid in _tree(root):
-                try:
-                    # Not the largest seen: before its exec a process has its parent's peak.
-                    self._peaks[pid] = _kibibytes(PROC / str(pid) / "status", "VmHWM:")
-                    pss += _kibibytes(PROC / str(pid) / "smaps_rollup", "Pss:")
-                except (OSError, StopIteration):
-                    continue  # It has just ended.
+            # A process may end at any moment.
+            with suppress(psutil.Error):
+                for process in (root, *root.children(recursive=True)):
+                    with suppress(psutil.Error, OSError):
+                        # The latest, not the largest: before its exec a process has the peak of
+                        # its parent.
+                        self._peaks[process.pid] = _peak_rss(process.pid)
+                        pss += process.memory_full_info().pss
             self._pss = max(self._pss, pss)
 
 
-def _tree(pid: int) -> Iterator[int]:
-    yield pid
-    for path in PROC.glob(f"{pid}/task/*/children"):
-        try:
-            children = path.read_text().split()
-        except OSError:
-            continue
-        for child in children:
-            yield from _tree(int(child))
-
-
-def _kibibytes(path: Path, name: str) -> int:
-    return next(
-        int(line.split()[1]) for line in path.read_text().splitlines() if line.startswith(name)
-    )
+def _peak_rss(pid: int) -> int:
+    """Return the kernel's peak of the RSS in bytes, which psutil does not report."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    # A process that has ended and is not yet waited for has none.
+    found = re.search(r"VmHWM:\s*(\d+) kB", status)
+    if found is None:
+        raise psutil.NoSuchProcess(pid)
+    return 1024 * int(found[1])

@@ -1,4 +1,4 @@
-"""How near the picks are to what a person would have kept."""
+"""The quality of the picks, compared with texts that a person marked."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ IN_A_ROW = 4
 BANDS = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 1.0)
 
 HOW = (
-    "Every four words in a row of the text that a person marked are held against those of the "
-    "text that was picked, repetitions counted. Precision is the mean over the articles of how "
-    "much of the text is right, recall of how much of the truth is there, F1 the harmonic mean "
+    "The runs of four words of the text that a person marked are compared with those of the "
+    "picked text, repetitions counted. Precision is the mean over the articles of the share of the "
+    "text that is right, recall of the share of the truth that is found, F1 the harmonic mean "
     "of both: the measure of the public article-extraction-benchmark of Zyte."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """How many runs of words a text has in common with the truth, and how many each has."""
+    """The numbers of runs of words: common, in the text and in the truth."""
 
     common: int
     text: int
@@ -37,28 +37,28 @@ class Match:
 
     @property
     def f1(self) -> float:
-        """Of this article alone."""
+        """The F1 of this article."""
         whole = self.text + self.truth
         return 2 * self.common / whole if whole else 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """Of many articles."""
+    """The precision and recall of many articles."""
 
     precision: float
     recall: float
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of both."""
+        """The harmonic mean of precision and recall."""
         both = self.precision + self.recall
         return 2 * self.precision * self.recall / both if both else 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """One article: how well each extractor did, who was picked, who is longest."""
+class Rated:
+    """One article: the match of each extractor, the pick, and the longest text."""
 
     matches: Mapping[Extractor, Match]
     pick: Extractor
@@ -67,12 +67,12 @@ class Judged:
 
     @property
     def best(self) -> Match:
-        """What a person who knows the truth would pick."""
+        """The match with the highest F1."""
         return max(self.matches.values(), key=lambda match: match.f1)
 
 
 def runs_of_words(text: str) -> Counter[tuple[str, ...]]:
-    """Every four words in a row; of fewer than four, all of them."""
+    """Count the runs of four words; fewer than four words are one run."""
     words = WORD.findall(text)
     if not words:
         return Counter()
@@ -81,13 +81,16 @@ def runs_of_words(text: str) -> Counter[tuple[str, ...]]:
 
 
 def match(text: str, truth: str) -> Match:
-    """A text against the truth."""
+    """Compare a text with the truth."""
     one, other = runs_of_words(text), runs_of_words(truth)
     return Match((one & other).total(), one.total(), other.total())
 
 
 def quality(matches: Sequence[Match]) -> Quality:
-    """An empty text counts for recall alone, an empty truth for precision alone."""
+    """Return the mean precision and recall.
+
+    An empty text counts for recall only, an empty truth for precision only.
+    """
     precisions = [m.common / m.text for m in matches if m.text]
     recalls = [m.common / m.truth for m in matches if m.truth]
     return Quality(
@@ -96,11 +99,11 @@ def quality(matches: Sequence[Match]) -> Quality:
     )
 
 
-def judge(article: Mapping[str, Any], truth: str) -> Judged:
-    """One article of a batch."""
+def rate(article: Mapping[str, Any], truth: str) -> Rated:
+    """Rate the three texts and the pick of one article."""
     texts = {name: _text(article, name) for name in Extractor}
     decision = select_article(article)
-    return Judged(
+    return Rated(
         matches={name: match(text, truth) for name, text in texts.items()},
         pick=decision.extractor,
         longest=max(Extractor, key=lambda name: len(texts[name])),
@@ -108,23 +111,21 @@ def judge(article: Mapping[str, Any], truth: str) -> Judged:
     )
 
 
-def tables(judged: Sequence[Judged]) -> tuple[Table, Table]:
-    """By who picks, and by how far the extractors agree."""
-    choices = {str(name): [one.matches[name] for one in judged] for name in Extractor}
-    choices["selection"] = [one.matches[one.pick] for one in judged]
-    choices["always the longest"] = [one.matches[one.longest] for one in judged]
-    choices["best possible pick"] = [one.best for one in judged]
+def tables(rated: Sequence[Rated]) -> tuple[Table, Table]:
+    """Return a table by choice of text and one by agreement of the extractors."""
+    choices = {str(name): [one.matches[name] for one in rated] for name in Extractor}
+    choices["selection"] = [one.matches[one.pick] for one in rated]
+    choices["always the longest"] = [one.matches[one.longest] for one in rated]
+    choices["best possible pick"] = [one.best for one in rated]
     found = {name: quality(matches) for name, matches in choices.items()}
     by_choice = Table(
-        f"Quality on {len(judged)} articles",
+        f"Quality on {len(rated)} articles",
         ("text", "precision", "recall", "F1"),
         tuple((name, q.precision, q.recall, q.f1) for name, q in found.items()),
     )
     rows = []
     for low, high in pairwise(BANDS):
-        band = [
-            one for one in judged if low <= one.agreement < high or one.agreement == high == 1.0
-        ]
+        band = [one for one in rated if low <= one.agreement < high or one.agreement == high == 1.0]
         if band:
             picked = quality([one.matches[one.pick] for one in band]).f1
             alone = quality([one.matches[Extractor.TRAFILATURA] for one in band]).f1
@@ -138,7 +139,7 @@ def tables(judged: Sequence[Judged]) -> tuple[Table, Table]:
 
 
 def measure(settings: Settings) -> Result:
-    """The part of the suite."""
+    """Rate the articles of the batch that have a truth."""
     if settings.batch is None or settings.truth is None:
         return Result("quality", "Not available: give --batch and --truth.", ())
     truth = json.loads(settings.truth.read_bytes())
@@ -146,7 +147,7 @@ def measure(settings: Settings) -> Result:
     known = [a for a in articles if isinstance(a, dict) and isinstance(truth.get(a.get("id")), str)]
     if not known:
         raise SystemExit(f"{settings.truth} has no text for any article's id of {settings.batch}")
-    return Result("quality", HOW, tables([judge(a, truth[a["id"]]) for a in known]))
+    return Result("quality", HOW, tables([rate(a, truth[a["id"]]) for a in known]))
 
 
 def _text(article: Mapping[str, Any], extractor: Extractor) -> str:

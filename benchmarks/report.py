@@ -9,18 +9,18 @@ from benchmarks.result import Goal, Result, Settings, Table
 from selection.report.write import ROW_LIMIT, TEXT_LIMIT
 
 LIMIT_MB = 150.0
-#: What the page may have beside its list and its texts.
+#: Bytes of a page without its list and its texts.
 REST = 300_000
 
-HOW = "One whole process, looked at every 20 ms, on a made batch a tenth of the largest."
+HOW = "One whole process, sampled every 20 ms, on a generated batch a tenth of the largest."
 
 
 def measure(settings: Settings) -> Result:
-    """The part of the suite."""
-    batch, page = settings.folder / "made.json", settings.folder / "page.html"
+    """Measure one report."""
+    batch, page = settings.folder / "generated.json", settings.folder / "page.html"
     size = settings.largest // 100 if settings.quick else settings.largest // 10
-    settings.say(f"report: batch of {size / 1e6:,.0f} MB")
-    articles = corpus.write_made(batch, size)
+    settings.log(f"report: batch of {size / 1e6:,.0f} MB")
+    articles = corpus.write_generated(batch, size)
     seconds, memory = run_watched([*SELECTION, "report", str(batch), "-o", str(page)])
     peak = memory.rss if memory else None
     written = page.stat().st_size

@@ -1,4 +1,4 @@
-"""What a part of the suite finds: tables, and the goals that they are held against."""
+"""The result of a part of the suite: tables, and goals with measured values."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-#: None is what could not be measured here.
+#: None is shown as "not available".
 Cell = str | int | float | None
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What was asked for.
+    """The settings of a run.
 
     Attributes:
         batch: real pages to measure with; None: the sample alone.
         truth: the human truth about them, by article id.
-        quick: smaller sizes and fewer runs, to see that all works.
-        largest: bytes of the largest made batch.
+        quick: smaller sizes and fewer runs, to try the suite.
+        largest: bytes of the largest generated batch.
         folder: for temporary files; it is removed afterwards.
-        say: tells a person how far it is.
+        log: prints a line of progress.
     """
 
     batch: Path | None
@@ -28,17 +28,17 @@ class Settings:
     quick: bool
     largest: int
     folder: Path
-    say: Callable[[str], None]
+    log: Callable[[str], None]
 
     @property
     def runs(self) -> int:
-        """How often each thing is measured; medians are told."""
+        """The number of runs, of which the median is reported."""
         return 1 if self.quick else 5
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Figures with a heading and the names of their columns."""
+    """Measured values with a title and the names of the columns."""
 
     title: str
     head: tuple[str, ...]
@@ -47,7 +47,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A figure and what it ought to be, at least or, for sizes and exponents, at most."""
+    """A measured value and its goal, a minimum or, for sizes and exponents, a maximum."""
 
     what: str
     value: float | None
@@ -55,8 +55,8 @@ class Goal:
     at_most: bool = False
 
     @property
-    def verdict(self) -> str:
-        """In a word."""
+    def outcome(self) -> str:
+        """The result in words."""
         if self.value is None:
             return "not available"
         met = self.value <= self.goal if self.at_most else self.value >= self.goal
@@ -65,11 +65,11 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What one part found.
+    """The result of one part.
 
     Attributes:
         part: its name.
-        how: how it was measured, for the reader of the tables.
+        how: the method, for the reader of the tables.
     """
 
     part: str

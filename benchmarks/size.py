@@ -14,14 +14,14 @@ from benchmarks.result import Cell, Goal, Result, Settings, Table
 SMALLEST = 10_000_000
 LIMIT_MB, LIMIT_EXPONENT = 80.0, 1.1
 ARTICLE_BYTES = (10_000, 100_000, 1_000_000, 10_000_000)
-#: Of the JSON of a made article, for every word of its body.
+#: Bytes of JSON of a generated article per word of its body.
 BYTES_A_WORD = 32
 
 HOW = (
-    "Made files, whole processes, one run each, looked at every 20 ms. Peak RSS is the sum of what "
-    "each process of the tree held at most, shared pages counted in each. Peak PSS is the largest "
-    "sum at one time, with each shared page divided among those who share it. The memory that "
-    "counts is RSS for one process and PSS for several. The exponent is that of the seconds, less "
+    "Generated files, whole processes, one run each, sampled every 20 ms. Peak RSS is the sum of "
+    "the peaks of all processes, shared pages counted in each. Peak PSS is the largest sum at one "
+    "time, with each shared page divided among the processes that share it. The memory that counts "
+    "is RSS for one process and PSS for several. The exponent is that of the seconds, less "
     "those for a batch without articles, against the size: 1 is linear."
 )
 
@@ -41,7 +41,7 @@ class _Run:
 
 
 def measure(settings: Settings) -> Result:
-    """The part of the suite."""
+    """Measure files and articles of increasing size."""
     jobs = (1, None) if has_jobs() else (1,)
     by_file = {number: [] for number in jobs}  # type: dict[int | None, list[_Run]]
     rows: list[tuple[Cell, ...]] = []
@@ -50,7 +50,7 @@ def measure(settings: Settings) -> Result:
     sizes = _sizes(min(settings.largest, 20_000_000) if settings.quick else settings.largest)
     for size in sizes:
         for number in jobs:
-            settings.say(f"size: file of {size / 1e6:,.0f} MB, {_name(number)}")
+            settings.log(f"size: file of {size / 1e6:,.0f} MB, {_name(number)}")
             by_file[number].append(_run(settings, size, None, number))
     for number, runs in by_file.items():
         rows += [(_name(number), *_cells(one)) for one in runs]
@@ -65,7 +65,7 @@ def measure(settings: Settings) -> Result:
     by_article = []
     whole = 2_000_000 if settings.quick else 20_000_000
     for size in ARTICLE_BYTES[: 3 if settings.quick else 4]:
-        settings.say(f"size: articles of {size / 1e6:g} MB")
+        settings.log(f"size: articles of {size / 1e6:g} MB")
         one = _run(settings, whole, size // BYTES_A_WORD, 1)
         by_article.append(one)
         article_rows.append((one.size / one.articles / 1000, *_cells(one)))
@@ -88,9 +88,9 @@ def measure(settings: Settings) -> Result:
 
 
 def _run(settings: Settings, size: int, words: int | None, jobs: int | None) -> _Run:
-    batch, output = settings.folder / "made.json", settings.folder / "made.output"
+    batch, output = settings.folder / "generated.json", settings.folder / "generated.output"
     if size:
-        articles = corpus.write_made(batch, size, words)
+        articles = corpus.write_generated(batch, size, words)
     else:
         corpus.write(batch, [])
         articles = 0

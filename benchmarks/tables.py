@@ -8,14 +8,14 @@ from benchmarks.result import Cell, Goal, Result, Table
 
 
 def goals_table(results: Sequence[Result]) -> Table:
-    """All goals in one table."""
+    """Return all goals in one table."""
     goals = [goal for result in results for goal in result.goals]
-    rows = tuple((goal.what, goal.value, _wanted(goal), goal.verdict) for goal in goals)
+    rows = tuple((goal.what, goal.value, _wanted(goal), goal.outcome) for goal in goals)
     return Table("Goals", ("what", "measured", "goal", ""), rows)
 
 
-def plain(table: Table) -> str:
-    """For a terminal."""
+def as_text(table: Table) -> str:
+    """Return a table as text for a terminal."""
     cells = [table.head, *([cell(value) for value in row] for row in table.rows)]
     widths = [max(map(len, column)) for column in zip(*cells)]
     right = [_is_number(table, i) for i in range(len(widths))]
@@ -30,14 +30,14 @@ def plain(table: Table) -> str:
 
 
 def markdown(table: Table) -> str:
-    """For a file."""
+    """Return a table as Markdown."""
     rule = ["---:" if _is_number(table, i) else "---" for i in range(len(table.head))]
     rows = [table.head, rule, *([_escaped(cell(value)) for value in row] for row in table.rows)]
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
 def cell(value: Cell) -> str:
-    """A figure with about three digits that say something."""
+    """Return a value as text, a float with about three significant digits."""
     if value is None:
         return "not available"
     if isinstance(value, float):

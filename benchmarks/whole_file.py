@@ -1,4 +1,4 @@
-"""``selection run`` on a whole file, against the obvious script and two that only read or copy."""
+"""``selection run`` on a whole file, against the baseline, jq and ijson alone."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ import ijson.backends.yajl2_c as ijson
 with open(sys.argv[1], "rb") as file:
     deque(ijson.basic_parse(file), maxlen=0)
 """
-PRODUCT, SCRIPT, JQ, IJSON = "selection run --jobs 1", "obvious script", "jq -c .", "bare ijson"
+PRODUCT, BASELINE, JQ, IJSON = "selection run --jobs 1", "baseline", "jq -c .", "ijson alone"
 
 HOW = (
     "Whole processes on one file of {megabytes:.0f} MB, {articles:,} articles: those of {source} "
-    "again and again, with new words in every copy. Medians of {runs} runs, taken in turn. "
+    "repeated, with new words in every copy. Medians of {runs} runs, taken in turn. "
     "Working seconds are those less the seconds that the same command takes for a batch without "
-    "articles. The obvious script is `benchmarks/baseline.py`, `jq -c .` only copies, bare ijson "
+    "articles. The baseline is `benchmarks/baseline.py`, `jq -c .` only copies, ijson alone "
     "only parses (yajl2_c, `basic_parse`)."
 )
 
 
 @dataclass(frozen=True, slots=True)
-class _Contestant:
+class _Command:
     command: Callable[[Path, Path], list[str]]
     prints: bool = False
     backend: str | None = None
@@ -48,33 +48,33 @@ class _Contestant:
 
 
 def measure(settings: Settings) -> Result:
-    """The part of the suite."""
+    """Measure all commands on one file."""
     source = settings.batch or SAMPLE
     batch, empty = settings.folder / "repeated.json", settings.folder / "empty.json"
     articles = corpus.write_repeated(batch, source, QUICK_SIZE if settings.quick else SIZE)
     corpus.write(empty, [])
-    contestants = _contestants()
-    whole: dict[str, list[float]] = {name: [] for name in contestants}
-    start: dict[str, list[float]] = {name: [] for name in contestants}
+    commands = _commands()
+    whole: dict[str, list[float]] = {name: [] for name in commands}
+    start: dict[str, list[float]] = {name: [] for name in commands}
     for number in range(settings.runs):
-        settings.say(f"whole file: run {number + 1} of {settings.runs}")
-        for name, contestant in contestants.items():
+        settings.log(f"whole file: run {number + 1} of {settings.runs}")
+        for name, command in commands.items():
             output = settings.folder / f"{name}.output"
-            start[name].append(contestant.seconds(empty, output))
-            whole[name].append(contestant.seconds(batch, output))
+            start[name].append(command.seconds(empty, output))
+            whole[name].append(command.seconds(batch, output))
     if _picks(settings.folder / f"{PRODUCT}.output") != _picks(
-        settings.folder / f"{SCRIPT}.output"
+        settings.folder / f"{BASELINE}.output"
     ):
-        raise SystemExit("the picks of selection run and of the obvious script differ")
+        raise SystemExit("the picks of selection run and of the baseline differ")
 
     seconds = {name: median(values) for name, values in whole.items()}
     working = {name: seconds[name] - median(values) for name, values in start.items()}
     megabytes = batch.stat().st_size / 1e6
     rows: list[tuple[Cell, ...]] = []
-    for name in contestants:
+    for name in commands:
         times = seconds[name] / seconds[PRODUCT], working[name] / working[PRODUCT]
         rows.append((name, seconds[name], megabytes / seconds[name], working[name], *times))
-    if JQ not in contestants:
+    if JQ not in commands:
         rows.append((JQ, *[None] * 5))
     head = (
         "command",
@@ -90,23 +90,23 @@ def measure(settings: Settings) -> Result:
         source="the batch" if settings.batch else "the sample",
         runs=settings.runs,
     )
-    used = backend_in_use() or "pure"
+    used = backend_in_use() or "python"
     goals = [
         Goal(
             f"whole file, {used}, speed to {name}",
             seconds[name] / seconds[PRODUCT] if name in seconds else None,
             goal,
         )
-        for name, goal in ((SCRIPT, 13.0), (JQ, 2.2), (IJSON, 0.45))
+        for name, goal in ((BASELINE, 13.0), (JQ, 2.2), (IJSON, 0.45))
     ]
     title = f"Whole file ({used} backend unless named)"
     return Result("whole-file", how, (Table(title, head, tuple(rows)),), tuple(goals))
 
 
-def _contestants() -> dict[str, _Contestant]:
-    contestants = {
-        PRODUCT: _Contestant(lambda batch, output: selection_run(batch, output, jobs=1)),
-        SCRIPT: _Contestant(
+def _commands() -> dict[str, _Command]:
+    commands = {
+        PRODUCT: _Command(lambda batch, output: selection_run(batch, output, jobs=1)),
+        BASELINE: _Command(
             lambda batch, output: [
                 sys.executable,
                 "-m",
@@ -115,18 +115,16 @@ def _contestants() -> dict[str, _Contestant]:
                 str(output),
             ]
         ),
-        IJSON: _Contestant(lambda batch, output: [sys.executable, "-c", PARSE, str(batch)]),
+        IJSON: _Command(lambda batch, output: [sys.executable, "-c", PARSE, str(batch)]),
     }
     for backend, there in backends().items():
         if there and backend != backend_in_use():
-            contestants[f"{PRODUCT}, {backend}"] = _Contestant(
+            commands[f"{PRODUCT}, {backend}"] = _Command(
                 lambda batch, output: selection_run(batch, output, jobs=1), backend=backend
             )
     if shutil.which("jq"):
-        contestants[JQ] = _Contestant(
-            lambda batch, output: ["jq", "-c", ".", str(batch)], prints=True
-        )
-    return contestants
+        commands[JQ] = _Command(lambda batch, output: ["jq", "-c", ".", str(batch)], prints=True)
+    return commands
 
 
 def _picks(path: Path) -> list[Any]:

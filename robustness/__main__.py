@@ -1,4 +1,4 @@
-"""``python -m robustness [KIND...] [--long] [--json]``: throw them and print the table."""
+"""``python -m robustness [KIND...] [--long] [--json]``: inject faults and print the table."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from robustness.table import Table
 KINDS: dict[str, Callable[[Table, bool, int], None]] = {
     "fuzz": fuzz.run,
     "kill": kill.run,
-    "queue": queue_soak.run,
-    "attack": queue_attacks.run,
-    "reading": reading_attacks.run,
-    "together": concurrent_writers.run,
-    "place": environments.run,
-    "files": file_attacks.run,
+    "queue-soak": queue_soak.run,
+    "queue-attacks": queue_attacks.run,
+    "reading-attacks": reading_attacks.run,
+    "concurrent-writers": concurrent_writers.run,
+    "environments": environments.run,
+    "file-attacks": file_attacks.run,
 }
 
 
@@ -40,23 +40,25 @@ _SECONDS, _SECONDS_FOR_LONG = 900, 6 * 3600
 
 
 def _give_up(number: int, frame: FrameType | None) -> NoReturn:
-    raise SystemExit("the faults did not end in time")
+    raise SystemExit("the robustness suite did not end in time")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m robustness", description=__doc__)
-    parser.add_argument("kinds", metavar="KIND", nargs="*", help=f"of {', '.join(KINDS)}")
+    parser.add_argument(
+        "kinds", metavar="KIND", nargs="*", help=f"one or more of {', '.join(KINDS)}"
+    )
     parser.add_argument("--long", action="store_true", help="the long form: an hour or more")
     parser.add_argument("--json", action="store_true", help="the table as JSON")
-    parser.add_argument("--seed", type=int, help="of what is made at random; told at the start")
+    parser.add_argument("--seed", type=int, help="seed of all random choices; logged at the start")
     arguments = parser.parse_args()
     if unknown := set(arguments.kinds) - set(KINDS):
-        parser.error(f"no such kind: {', '.join(sorted(unknown))}")
+        parser.error(f"unknown kind: {', '.join(sorted(unknown))}")
     seed = random.randrange(1 << 32) if arguments.seed is None else arguments.seed
     signal.signal(signal.SIGALRM, _give_up)
     signal.alarm(_SECONDS_FOR_LONG if arguments.long else _SECONDS)
     table = Table()
-    table.say(f"seed {seed}")
+    table.log(f"seed {seed}")
     for kind in arguments.kinds or KINDS:
         KINDS[kind](table, arguments.long, seed)
     print(json.dumps(table.as_dict(), indent=2) if arguments.json else table)

@@ -1,4 +1,4 @@
-"""Batches with their right outputs, which the product has no part in."""
+"""Random batches with the outputs that the reference implementation expects."""
 
 from __future__ import annotations
 
@@ -14,37 +14,39 @@ _ERRORS = [*[None] * 9, "timeout"]
 
 
 @dataclass(frozen=True)
-class Made:
-    """A batch's bytes and those of its right output."""
+class ExpectedBatch:
+    """The bytes of a batch and of its expected output."""
 
     input: bytes
     output: bytes
 
 
-def made(randomness: random.Random, articles: int, words: int) -> Made:
-    """A batch of so many articles of about so many words in each text."""
+def generate(randomness: random.Random, articles: int, words: int) -> ExpectedBatch:
+    """Return a batch of ``articles`` articles with about ``words`` words in each text."""
     parts = [_article(randomness, number, words) for number in range(articles)]
     return with_picks(parts, {"source": f"batch {randomness.random()}"})
 
 
-def made_large(randomness: random.Random, megabytes: int) -> Made:
-    """A batch of about that size, the same articles over and over."""
+def generate_large(randomness: random.Random, megabytes: int) -> ExpectedBatch:
+    """Return a batch of about ``megabytes`` MB that repeats the same articles."""
     articles = [_article(randomness, number, 200) for number in range(20)]
     times = megabytes * 1_000_000 // len(json.dumps(articles))
     return with_picks(articles * times, {"source": f"batch {randomness.random()}"})
 
 
-def with_picks(articles: list[dict[str, Any]], root: dict[str, Any]) -> Made:
-    """The batch of these articles, with picks by the plain rules."""
+def with_picks(articles: list[dict[str, Any]], root: dict[str, Any]) -> ExpectedBatch:
+    """Return the batch of these articles with the picks of the reference implementation."""
     texts = [json.dumps(article) for article in articles]
-    # An article that stands in it many times is decided once.
+    # A repeated article is decided once.
     picks = {
         text: reference.choose(article).extractor
         for text, article in dict(zip(texts, articles)).items()
     }
     picked = [f'{text[:-1]}, "selected_extractor": "{picks[text]}"}}' for text in texts]
     begin = f'{json.dumps(root)[:-1]}, "articles": [\n'
-    return Made(*((begin + ",\n".join(some) + "\n]}\n").encode() for some in (texts, picked)))
+    return ExpectedBatch(
+        *((begin + ",\n".join(some) + "\n]}\n").encode() for some in (texts, picked))
+    )
 
 
 def _article(randomness: random.Random, number: int, words: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Two workers and a person select the same batch to the same output at once."""
+"""Two workers and a command write the output of the same batch at the same time."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pathlib import Path
 
 from rq.job import Job
 
-from robustness.batches import Made, made
-from robustness.table import Harm, Table
+from robustness.batches import ExpectedBatch, generate
+from robustness.table import Effects, Table
 from selection import select_file
 from tests.support.queue_server import Workers, children, kill, running_server
 from worker.state.status import ENDED, open_queue, read_batches
@@ -26,12 +26,14 @@ _BATCHES = 4
 
 
 @dataclass
-class Round:
-    """One batch, one output, three who write it.
+class Writers:
+    """One batch and one output that three processes write.
 
     Attributes:
-        old, right: what the output may be: what it was (if it was), what it becomes.
-        seen: what else it was, if it ever was.
+        path: the batch.
+        old: the output before the round; None if there was none.
+        right: the expected output.
+        seen: descriptions of any other content that was read from the output.
     """
 
     path: Path
@@ -41,31 +43,31 @@ class Round:
 
     @property
     def output(self) -> Path:
-        """The default one."""
+        """The default output of the batch."""
         return self.path.with_name(f"{self.path.stem}_selected.json")
 
     def look(self) -> None:
-        """A reader's look at the output."""
+        """Read the output and record any content that is neither old nor right."""
         try:
             content = self.output.read_bytes()
         except FileNotFoundError:
             if self.old is not None:
-                self.seen.append("the older output was gone for a while")
+                self.seen.append("the older output was missing for a while")
             return
         if content not in (self.old, self.right):
-            self.seen.append(f"{len(content)} bytes that are no complete output")
+            self.seen.append(f"{len(content)} bytes that are not a complete output")
 
     def left_over(self) -> list[str]:
-        """What is there beside input and output."""
+        """Return the names of all files except input and output."""
         return sorted(set(os.listdir(self.path.parent)) - {self.path.name, self.output.name})
 
 
 def run(table: Table, long: bool, seed: int) -> None:
-    """Hundreds of rounds, or dozens in the short form; in every third one of them is killed."""
+    """Run 36 rounds, 600 in the long form; kill one of the writers in every third round."""
     randomness = random.Random(seed)
     rounds = 600 if long else 36
-    batches = [made(randomness, 150, 200) for _ in range(_BATCHES)]
-    table.say(f"together: {rounds} rounds of {len(batches[0].input):,} bytes")
+    batches = [generate(randomness, 150, 200) for _ in range(_BATCHES)]
+    table.log(f"concurrent-writers: {rounds} rounds of {len(batches[0].input):,} bytes")
     with tempfile.TemporaryDirectory() as name, running_server() as server:
         Path(name, "batches").mkdir()
         workers = Workers(server, Path(name))
@@ -74,56 +76,63 @@ def run(table: Table, long: bool, seed: int) -> None:
         try:
             for number in range(rounds):
                 path = Path(name, "batches", "batch.json")
-                victim = number % 3 == 2
-                harm = _round(path, batches[number % _BATCHES], workers, randomness, victim)
-                table.add(f"together: three at once{', one is killed' if victim else ''}", harm)
+                with_kill = number % 3 == 2
+                effects = _round(path, batches[number % _BATCHES], workers, randomness, with_kill)
+                table.add(
+                    f"concurrent-writers: three writers{', one is killed' if with_kill else ''}",
+                    effects,
+                )
             if any(process.poll() is not None for process in processes):
-                table.add("together: three at once", Harm(lost="a worker has ended"), tries=0)
+                table.add(
+                    "concurrent-writers: three writers", Effects(lost="a worker has ended"), tries=0
+                )
         finally:
             workers.stop()
 
 
 def _round(
-    path: Path, batch: Made, workers: Workers, randomness: random.Random, has_victim: bool
-) -> Harm:
+    path: Path, batch: ExpectedBatch, workers: Workers, randomness: random.Random, with_kill: bool
+) -> Effects:
     path.write_bytes(batch.input)
-    turn = Round(path, None, batch.output)
+    writers = Writers(path, None, batch.output)
     if randomness.random() < 0.5:
-        turn.output.unlink(missing_ok=True)
-    elif turn.output.exists():
-        turn.old = turn.output.read_bytes()
+        writers.output.unlink(missing_ok=True)
+    elif writers.output.exists():
+        writers.old = writers.output.read_bytes()
     settings = workers.settings
     connection = settings.connect()
     queue = open_queue(connection, settings)
-    person = subprocess.Popen(
+    command = subprocess.Popen(
         [sys.executable, "-m", "selection", "run", str(path), "--json"],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    # About as long as an interpreter takes to start, so that all three meet.
+    # The start-up time of an interpreter, so that all three runs overlap.
     time.sleep(randomness.uniform(0, 0.4))
     jobs: list[Job] = [queue.enqueue(FUNCTION, str(path)) for _ in range(2)]
     ids = [job.id for job in jobs]
-    kill_at = time.monotonic() + randomness.uniform(0, 0.3) if has_victim else None
+    kill_at = time.monotonic() + randomness.uniform(0, 0.3) if with_kill else None
     end = time.monotonic() + SECONDS
-    while person.poll() is None or any(
+    while command.poll() is None or any(
         found.state not in ENDED for found in read_batches(connection, settings, ids)
     ):
-        turn.look()
+        writers.look()
         if kill_at is not None and time.monotonic() > kill_at:
             kill_at = None
-            _kill_one(person, workers, randomness)
+            _kill_one(command, workers, randomness)
         if time.monotonic() > end:
-            person.kill()
-            person.wait(SECONDS)
-            return Harm(stuck=f"{person.returncode} {read_batches(connection, settings, ids)}")
-    turn.look()
-    return _judge(turn, person.returncode, has_victim, workers, ids)
+            command.kill()
+            command.wait(SECONDS)
+            return Effects(stuck=f"{command.returncode} {read_batches(connection, settings, ids)}")
+    writers.look()
+    return _check(writers, command.returncode, with_kill, workers, ids)
 
 
-def _kill_one(person: subprocess.Popen[bytes], workers: Workers, randomness: random.Random) -> None:
+def _kill_one(
+    command: subprocess.Popen[bytes], workers: Workers, randomness: random.Random
+) -> None:
     horses = [pid for pid in workers.pids() for pid in children(pid) if _runs_job(pid)]
-    kill(randomness.choice([person.pid, *horses]))
+    kill(randomness.choice([command.pid, *horses]))
 
 
 def _runs_job(pid: int) -> bool:
@@ -133,18 +142,20 @@ def _runs_job(pid: int) -> bool:
         return False
 
 
-def _judge(turn: Round, code: int, has_victim: bool, workers: Workers, ids: list[str]) -> Harm:
+def _check(
+    writers: Writers, code: int, with_kill: bool, workers: Workers, ids: list[str]
+) -> Effects:
     lost = ""
-    allowed = (0, -signal.SIGKILL) if has_victim else (0,)
+    allowed = (0, -signal.SIGKILL) if with_kill else (0,)
     ended = read_batches(workers.settings.connect(), workers.settings, ids)
     if code not in allowed:
-        lost = f"the person's run ended with {code}"
+        lost = f"the command ended with {code}"
     elif any(found.state != "finished" for found in ended):
         lost = f"a job did not finish: {ended}"
-    elif not turn.output.exists() or turn.output.read_bytes() != turn.right:
-        lost = "the output is not the right one"
-    if has_victim:
-        # What a killed run leaves is removed by the next one.
-        select_file(turn.path)
-    left = turn.left_over()
-    return Harm(lost, "; ".join(turn.seen[:3]), f"{left}" if left else "")
+    elif not writers.output.exists() or writers.output.read_bytes() != writers.right:
+        lost = "the output is wrong"
+    if with_kill:
+        # The next run removes the temporary file of a killed one.
+        select_file(writers.path)
+    left = writers.left_over()
+    return Effects(lost, "; ".join(writers.seen[:3]), f"{left}" if left else "")

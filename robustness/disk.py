@@ -1,4 +1,4 @@
-"""A small disk of its own that can be full for a while."""
+"""A small file system that the suite can fill and empty."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PIECE = b"\0" * 65_536
 
 
 class Disk(Protocol):
-    """A folder; what the processes that write there need; and its two states."""
+    """A folder, the environment of the processes that write to it, and its two states."""
 
     folder: Path
     environment: dict[str, str]
@@ -27,7 +27,7 @@ class Disk(Protocol):
 
 
 class Mounted:
-    """A file system in memory, filled by a file."""
+    """A file system in memory that a file fills."""
 
     kind = "a real file system"
 
@@ -37,7 +37,7 @@ class Mounted:
         self._ballast = folder / "ballast"
 
     def fill(self) -> None:
-        """Nothing fits any more."""
+        """Write until no space is left."""
         with self._ballast.open("wb", buffering=0) as file:
             try:
                 while file.write(_PIECE):
@@ -46,14 +46,14 @@ class Mounted:
                 pass
 
     def empty(self) -> None:
-        """There is space again."""
+        """Free the space again."""
         self._ballast.unlink(missing_ok=True)
 
 
-class Pretended:
-    """A folder of an ordinary disk, where writing fails as if it were full."""
+class Simulated:
+    """A folder in which the preloaded library makes writes fail with ENOSPC."""
 
-    kind = "pretended by preload.c"
+    kind = "simulated by preload.c"
 
     def __init__(self, folder: Path, library: Path) -> None:
         self.folder = folder
@@ -61,17 +61,17 @@ class Pretended:
         self.environment = {"LD_PRELOAD": str(library), "FAULTS_DISK_FULL": str(self._flag)}
 
     def fill(self) -> None:
-        """Every write to a file fails."""
+        """Make every write to a file fail."""
         self._flag.touch()
 
     def empty(self) -> None:
-        """They succeed again."""
+        """Let writes succeed again."""
         self._flag.unlink(missing_ok=True)
 
 
 @contextmanager
 def small_disk(folder: Path, megabytes: int) -> Iterator[Disk]:
-    """A file system of that size where this process may mount one, a pretence elsewhere."""
+    """Mount a file system of that size, or simulate one if mounting is not permitted."""
     place = folder / "disk"
     place.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(place)]
@@ -81,7 +81,7 @@ def small_disk(folder: Path, megabytes: int) -> Iterator[Disk]:
         finally:
             subprocess.run(["umount", "-l", str(place)], check=True, timeout=60)
     else:
-        yield Pretended(place, preload.build(folder))
+        yield Simulated(place, preload.build(folder))
 
 
 def _succeeds(command: list[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Odd clocks, odd places, odd names: a right output, or a failure with its documented code."""
+"""Unusual clocks, locales, names and permissions: a right output or a documented exit code."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pathlib import Path
 
 import worker
 from robustness import preload
-from robustness.batches import Made, made, made_large
-from robustness.table import Harm, Table
+from robustness.batches import ExpectedBatch, generate, generate_large
+from robustness.table import Effects, Table
 from tests.support.queue_server import Server, Workers, running_server
 from worker.state.status import read_batches
 
@@ -43,16 +43,17 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class Case:
-    """One run of the command in one place.
+    """One run of the command in one environment.
 
     Attributes:
-        fault: what is odd.
-        path, output: the batch, and the output if it is not the default one.
-        codes: how the command may end.
-        environment: more of it; None takes a variable away.
-        as_nobody: without any privilege.
+        fault: the name of the environment, for the table.
+        path: the batch.
+        output: the output; None for the default one.
+        codes: the permitted exit codes.
+        environment: additional variables; None removes a variable.
+        as_nobody: whether the command runs without privileges.
         folder: the working directory.
-        is_gone: it is removed before the command begins.
+        is_gone: whether the working directory is removed before the command begins.
     """
 
     fault: str
@@ -66,42 +67,46 @@ class Case:
 
 
 def run(table: Table, long: bool, seed: int) -> None:
-    """Every case once; in the long form some of them with many values."""
+    """Run every case once; in the long form some of them with many values."""
     randomness = random.Random(seed)
-    # Where somebody without privileges may go; a session's own temporary folder may be private.
+    # A process without privileges must be able to enter it.
     with tempfile.TemporaryDirectory() as name:
         os.chmod(name, 0o755)
         library = preload.build(Path(name))
         for number, make in enumerate(_cases(Path(name), library, randomness, long)):
-            batch = made(randomness, 4, 30)
+            batch = generate(randomness, 4, 30)
             folder = Path(name, str(number))
             folder.mkdir()
             if os.getuid() == 0:
                 os.chown(folder, NOBODY, NOBODY)
             case = make(folder, batch)
-            table.add(f"place: {case.fault}", _one(case, batch))
+            table.add(f"environments: {case.fault}", _run_one(case, batch))
         _through_the_queue(table, Path(name), library, randomness)
 
 
 def _cases(
     top: Path, library: Path, randomness: random.Random, long: bool
-) -> Iterator[Callable[[Path, Made], Case]]:
-    """What makes the cases; each is given a folder of its own."""
+) -> Iterator[Callable[[Path, ExpectedBatch], Case]]:
+    """Yield functions that make a case in a folder of its own."""
     clock = [
         *("Pacific/Kiritimati", "Pacific/Pago_Pago", "Asia/Kathmandu", "America/Sao_Paulo"),
         *("No/Such_Zone", ":", "XXX-25:59:59"),
     ]
     for zone in clock:
-        yield _plain("time zone", TZ=zone)
+        yield _with_environment("time zone", TZ=zone)
     for locale in ("C", "POSIX", "C.UTF-8", "no_SUCH.locale"):
-        yield _plain("locale and no UTF-8 mode", LC_ALL=locale, LANG=locale, PYTHONUTF8="0")
-        yield _plain(
+        yield _with_environment(
+            "locale and no UTF-8 mode", LC_ALL=locale, LANG=locale, PYTHONUTF8="0"
+        )
+        yield _with_environment(
             "locale, strictly", LC_ALL=locale, PYTHONUTF8="0", PYTHONCOERCECLOCALE="0", LANG=None
         )
     for _ in range(50 if long else 5):
-        yield _plain("random hash seed", PYTHONHASHSEED=str(randomness.randrange(1 << 32)))
+        yield _with_environment(
+            "random hash seed", PYTHONHASHSEED=str(randomness.randrange(1 << 32))
+        )
     for seconds in _CLOCKS.values():
-        yield _plain("wrong clock", LD_PRELOAD=str(library), FAULTS_CLOCK=str(seconds))
+        yield _with_environment("wrong clock", LD_PRELOAD=str(library), FAULTS_CLOCK=str(seconds))
     for name in _NAMES.values():
         yield _named(name)
         yield _named(name, LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
@@ -111,34 +116,36 @@ def _cases(
     for length in (4096, 5000):
         yield _deep(length, (66, 73))
     for variable in ("TMPDIR", "HOME"):
-        yield _plain(f"no {variable}", **{variable: str(top / "missing")})
-    yield _plain("an empty environment", **dict.fromkeys(os.environ))
+        yield _with_environment(f"no {variable}", **{variable: str(top / "missing")})
+    yield _with_environment("an empty environment", **dict.fromkeys(os.environ))
     yield _read_only
     yield _unreadable
     yield _no_folder
     yield _folder_gone
-    yield _plain("no hard links", LD_PRELOAD=str(library), FAULTS_NO_LINKS="1")
-    yield _plain("no locks", LD_PRELOAD=str(library), FAULTS_NO_LOCKS="1")
+    yield _with_environment("no hard links", LD_PRELOAD=str(library), FAULTS_NO_LINKS="1")
+    yield _with_environment("no locks", LD_PRELOAD=str(library), FAULTS_NO_LOCKS="1")
 
 
-def _put(folder: Path, batch: Made, name: str = "batch.json") -> bytes:
+def _put(folder: Path, batch: ExpectedBatch, name: str = "batch.json") -> bytes:
     path = folder / name
     path.write_bytes(batch.input)
     return os.fsencode(path)
 
 
-def _plain(fault: str, **environment: str | None) -> Callable[[Path, Made], Case]:
-    """An ordinary batch in an odd environment."""
+def _with_environment(
+    fault: str, **environment: str | None
+) -> Callable[[Path, ExpectedBatch], Case]:
+    """Return a maker of cases with an ordinary batch and these variables."""
     return lambda folder, batch: Case(fault, _put(folder, batch), environment=environment)
 
 
-def _named(name: str, **environment: str | None) -> Callable[[Path, Made], Case]:
-    """A batch of an odd name, named from within its folder and written to a name as odd."""
+def _named(name: str, **environment: str | None) -> Callable[[Path, ExpectedBatch], Case]:
+    """Return a maker of cases with unusual relative names of batch and output."""
 
-    def make(folder: Path, batch: Made) -> Case:
+    def make(folder: Path, batch: ExpectedBatch) -> Case:
         _put(folder, batch, name)
         return Case(
-            "odd names",
+            "unusual names",
             os.fsencode(f"./{name}"),
             os.fsencode(f"./{name[:-5][:240]}.out"),
             environment=environment,
@@ -148,21 +155,21 @@ def _named(name: str, **environment: str | None) -> Callable[[Path, Made], Case]
     return make
 
 
-def _not_utf_8(folder: Path, batch: Made) -> Case:
+def _not_utf_8(folder: Path, batch: ExpectedBatch) -> Case:
     path = os.fsencode(folder) + b"/\xff\xfe.json"
     with open(path, "wb") as file:
         file.write(batch.input)
     return Case("names that are not UTF-8", path, codes=(66,))
 
 
-def _deep(length: int, codes: tuple[int, ...]) -> Callable[[Path, Made], Case]:
-    """A path of so many bytes, of folders that are made one in the other."""
+def _deep(length: int, codes: tuple[int, ...]) -> Callable[[Path, ExpectedBatch], Case]:
+    """Return a maker of cases with nested folders and a path of ``length`` bytes."""
 
-    def make(folder: Path, batch: Made) -> Case:
+    def make(folder: Path, batch: ExpectedBatch) -> Case:
         here = os.getcwd()
         path = os.fsencode(folder)
         os.chdir(folder)
-        # The default output's name is longer by nine bytes; it is named, as short.
+        # The default output's name is nine bytes longer; a named output is as short as the input.
         while (rest := length - len(path) - len(b"/b.json")) > 0:
             name = b"d" * (rest - 1 if rest <= 201 else min(200, rest - 3))
             os.mkdir(name)
@@ -171,19 +178,19 @@ def _deep(length: int, codes: tuple[int, ...]) -> Callable[[Path, Made], Case]:
         with open("b.json", "wb") as file:
             file.write(batch.input)
         os.chdir(here)
-        # A path may have 4,095 bytes and a NUL.
+        # PATH_MAX is 4,096 bytes with the NUL.
         return Case("long paths", path + b"/b.json", path + b"/o.json", codes)
 
     return make
 
 
-def _read_only(folder: Path, batch: Made) -> Case:
+def _read_only(folder: Path, batch: ExpectedBatch) -> Case:
     path = _put(folder, batch)
     folder.chmod(0o555)
     return Case("a folder that may not be written", path, codes=(73,), as_nobody=True)
 
 
-def _unreadable(folder: Path, batch: Made) -> Case:
+def _unreadable(folder: Path, batch: ExpectedBatch) -> Case:
     path = _put(folder, batch)
     os.chmod(path, 0)
     if os.getuid() == 0:
@@ -191,12 +198,12 @@ def _unreadable(folder: Path, batch: Made) -> Case:
     return Case("a batch that may not be read", path, codes=(66,), as_nobody=True)
 
 
-def _no_folder(folder: Path, batch: Made) -> Case:
+def _no_folder(folder: Path, batch: ExpectedBatch) -> Case:
     path = _put(folder, batch)
     return Case("no folder for the output", path, os.fsencode(folder / "no/o.json"), codes=(73,))
 
 
-def _folder_gone(folder: Path, batch: Made) -> Case:
+def _folder_gone(folder: Path, batch: ExpectedBatch) -> Case:
     gone = folder / "gone"
     gone.mkdir()
     return Case(
@@ -208,7 +215,7 @@ def _folder_gone(folder: Path, batch: Made) -> Case:
     )
 
 
-# The command in a process that has given its privileges up, or its working directory away.
+# The command in a process without privileges or without its working directory.
 _START = """
 import os, shutil, sys
 from selection.cli.commands import main
@@ -224,7 +231,7 @@ main()
 """
 
 
-def _one(case: Case, batch: Made) -> Harm:
+def _run_one(case: Case, batch: ExpectedBatch) -> Effects:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **case.environment}
     nobody, gone = str(int(case.as_nobody)), str(int(case.is_gone))
     command: list[str | bytes] = [sys.executable, "-c", _START, nobody, gone, "run", case.path]
@@ -239,11 +246,11 @@ def _one(case: Case, batch: Made) -> Harm:
             timeout=SECONDS,
         )
     except subprocess.TimeoutExpired:
-        return Harm(stuck=f"{case}")
-    return _judge(case, batch, done)
+        return Effects(stuck=f"{case}")
+    return _check(case, batch, done)
 
 
-def _judge(case: Case, batch: Made, done: subprocess.CompletedProcess[bytes]) -> Harm:
+def _check(case: Case, batch: ExpectedBatch, done: subprocess.CompletedProcess[bytes]) -> Effects:
     what = f"{case.path[-60:]!a} {case.environment}: {done.returncode} {done.stderr[-300:]!a}"
     lost = partial = leaked = ""
     if done.returncode not in case.codes:
@@ -252,13 +259,13 @@ def _judge(case: Case, batch: Made, done: subprocess.CompletedProcess[bytes]) ->
         lost = f"a traceback: {what}"
     here = os.getcwd()
     try:
-        # By parts, because a path may be longer than one call takes.
+        # By parts, because a path may be longer than one call accepts.
         folder, name = os.path.split(case.path)
         _go(os.path.join(b"." if case.is_gone else case.folder or b".", folder))
         content = _read(os.path.basename(case.output) if case.output else _default(name))
         if case.codes == (0,) and done.returncode == 0:
             if content != batch.output:
-                lost = f"no right output: {what}"
+                lost = f"a wrong output: {what}"
             elif not isinstance(json.loads(done.stdout), dict):
                 lost = f"no summary: {what}"
         if content not in (None, batch.output):
@@ -269,7 +276,7 @@ def _judge(case: Case, batch: Made, done: subprocess.CompletedProcess[bytes]) ->
             leaked = f"{left}: {what}"
     finally:
         os.chdir(here)
-    return Harm(lost, partial, leaked)
+    return Effects(lost, partial, leaked)
 
 
 def _go(path: bytes) -> None:
@@ -297,12 +304,12 @@ def _read(name: bytes) -> bytes | None:
 
 @dataclass(frozen=True)
 class Fleet:
-    """Workers in odd environments.
+    """Workers in unusual environments.
 
     Attributes:
-        fault: what is odd.
-        environments: of each worker.
-        refusal: words of the failure that every batch must have; none: all are selected.
+        fault: the name of the environments, for the table.
+        environments: the additional variables of each worker.
+        refusal: a part of the error that every batch must have; empty: all are selected.
     """
 
     fault: str
@@ -313,12 +320,12 @@ class Fleet:
 def _through_the_queue(
     table: Table, folder: Path, library: Path, randomness: random.Random
 ) -> None:
-    """The same environments for workers; of two workers one has a clock that is wrong."""
+    """Run workers in the same environments; of two workers one has a wrong clock."""
     strict = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     fleets = [
         Fleet("time zone", ({"TZ": "Pacific/Kiritimati"},)),
         Fleet("locale", ({"LC_ALL": "C"}, {"LANG": "C", "LC_ALL": "", "PYTHONUTF8": "0"})),
-        # A name that is not ASCII cannot be opened there.
+        # A name that is not ASCII cannot be opened in this environment.
         Fleet("locale, strictly", (strict,), refusal="PYTHONUTF8=1"),
         Fleet("random hash seed", ({"PYTHONHASHSEED": str(randomness.randrange(1 << 32))},)),
         Fleet("no TMPDIR", ({"TMPDIR": str(folder / "missing")},)),
@@ -327,23 +334,26 @@ def _through_the_queue(
         clock = {"LD_PRELOAD": str(library), "FAULTS_CLOCK": str(seconds)}
         fleets.append(Fleet("wrong clock", ({}, clock)))
     for number, fleet in enumerate(fleets):
-        place = folder / f"queue {number} é \n"
-        place.mkdir()
-        batches = [made_large(randomness, 5), *(made(randomness, 20, 100) for _ in range(4))]
+        directory = folder / f"queue {number} é \n"
+        directory.mkdir()
+        batches = [
+            generate_large(randomness, 5),
+            *(generate(randomness, 20, 100) for _ in range(4)),
+        ]
         with running_server() as server:
             workers = Workers(server, folder)
             try:
-                harm = _select_all(fleet, server, workers, place, batches)
+                effects = _select_all(fleet, server, workers, directory, batches)
             finally:
                 workers.stop()
-        table.add(f"place: {fleet.fault}, workers", harm, tries=len(batches))
+        table.add(f"environments: {fleet.fault}, workers", effects, tries=len(batches))
 
 
 def _select_all(
-    fleet: Fleet, server: Server, workers: Workers, place: Path, batches: list[Made]
-) -> Harm:
+    fleet: Fleet, server: Server, workers: Workers, directory: Path, batches: list[ExpectedBatch]
+) -> Effects:
     connection = server.client()
-    paths = [place / f"{number}.json" for number in range(len(batches))]
+    paths = [directory / f"{number}.json" for number in range(len(batches))]
     ids = []
     for path, batch in zip(paths, batches):
         path.write_bytes(batch.input)
@@ -353,7 +363,7 @@ def _select_all(
         try:
             process.wait(SECONDS)
         except subprocess.TimeoutExpired:
-            return Harm(stuck=f"{read_batches(connection, workers.settings, ids)}")
+            return Effects(stuck=f"{read_batches(connection, workers.settings, ids)}")
     lost = partial = ""
     for path, batch, found in zip(
         paths, batches, read_batches(connection, workers.settings, ids), strict=True
@@ -367,5 +377,5 @@ def _select_all(
                 lost = f"{fleet}: {found}"
         elif content is None or found.state != "finished":
             lost = f"{fleet}: {found}"
-    left = [entry.name for entry in place.iterdir() if entry.name.endswith(".tmp")]
-    return Harm(lost, partial, f"{left}" if left else "")
+    left = [entry.name for entry in directory.iterdir() if entry.name.endswith(".tmp")]
+    return Effects(lost, partial, f"{left}" if left else "")

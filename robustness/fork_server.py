@@ -1,7 +1,7 @@
-"""A process that selects a batch in a child for every order it reads, with one fault in it.
+"""A fork server: for each request a child process selects a batch with one fault.
 
-It has ``preload.c`` loaded. An order and its answer are one line of JSON each. A child costs
-a few milliseconds, where a new interpreter would cost some hundred.
+``preload.c`` is loaded into it. A request and its response are one line of JSON each. A child
+costs a few milliseconds, a new interpreter some hundred.
 """
 
 from __future__ import annotations
@@ -22,41 +22,41 @@ from selection.storage import output
 SECONDS = 30
 
 
-def select_with_fault(order: dict[str, Any]) -> dict[str, Any]:
-    """One run, in the child: how it ended and which calls it made."""
+def select_with_fault(request: dict[str, Any]) -> dict[str, Any]:
+    """Run once, in the child; return how the run ended and which calls it made."""
     shim = ctypes.CDLL(None)
     shim.faults_name.restype = ctypes.c_char_p
-    if order["piece"]:
-        # As if the batch were as many times larger: more calls to fail at.
-        output._BUFFER = order["piece"]
-    answer: dict[str, Any] = {"ended": "well"}
+    if request["piece"]:
+        # Small pieces simulate a larger batch: there are more calls that can fail.
+        output._BUFFER = request["piece"]
+    response: dict[str, Any] = {"ended": "ok"}
     before = len(os.listdir("/proc/self/fd"))
-    shim.faults_arm(order["folder"].encode(), order["at"], order["what"], order["errno"])
+    shim.faults_arm(request["folder"].encode(), request["at"], request["what"], request["errno"])
     try:
         select_file(
-            order["input"],
-            order["output"],
-            roots=[order["folder"]],
-            read_size=order["piece"] or 1 << 18,
+            request["input"],
+            request["output"],
+            roots=[request["folder"]],
+            read_size=request["piece"] or 1 << 18,
         )
     except SelectionError as error:
-        answer = {"ended": "typed", "retryable": error.retryable, **error.as_dict()}
+        response = {"ended": "typed", "retryable": error.retryable, **error.as_dict()}
     except BaseException:
-        answer = {"ended": "untyped", "message": traceback.format_exc()}
+        response = {"ended": "untyped", "message": traceback.format_exc()}
     number = shim.faults_disarm()
-    answer["calls"] = [shim.faults_name(call + 1).decode() for call in range(number)]
-    answer["descriptors"] = len(os.listdir("/proc/self/fd")) - before
-    return answer
+    response["calls"] = [shim.faults_name(call + 1).decode() for call in range(number)]
+    response["descriptors"] = len(os.listdir("/proc/self/fd")) - before
+    return response
 
 
-def answer(order: dict[str, Any]) -> dict[str, Any]:
-    """Run it in a child and wait for that; a child that does not end is killed."""
+def respond(request: dict[str, Any]) -> dict[str, Any]:
+    """Run a request in a child and wait for it; kill a child that does not end."""
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
         os.close(reader)
         with open(writer, "w") as pipe:
-            json.dump(select_with_fault(order), pipe)
+            json.dump(select_with_fault(request), pipe)
         os._exit(0)
     os.close(writer)
     end = time.monotonic() + SECONDS
@@ -78,7 +78,7 @@ def answer(order: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     for line in sys.stdin:
-        print(json.dumps(answer(json.loads(line))), flush=True)
+        print(json.dumps(respond(json.loads(line))), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Any article and any bytes, against the plain rules and Python's ``json``."""
+"""Random articles and bytes against the reference implementation and Python's ``json``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import hypothesis
 
 from robustness import mutations, texts
-from robustness.table import Harm, Table
+from robustness.table import Effects, Table
 from selection import Decision, select_article
 from selection.errors import DataError
 from selection.model import Extractor
@@ -28,10 +28,10 @@ from selection.stream.scan import parsed_parts
 from selection.stream.splice import insert_pick, pick_spans
 from selection.text.backend import available
 from tests.support import documents, reference
-from tests.support.compare import facts_of, right_facts
-from tests.support.json_reference import judged, with_right_picks
+from tests.support.compare import as_data, expected_data
+from tests.support.json_reference import parsed_batch, with_right_picks
 
-# Every way to decide an article; all must agree with the plain rules.
+# Every way to decide an article; all must agree with the reference.
 BACKENDS = {name: partial(select_article, backend=b) for name, b in available().items()}
 
 SECONDS_FOR_ONE = 20
@@ -41,8 +41,8 @@ _FOUND_PER_CHUNK = 3
 
 
 def run(table: Table, long: bool, seed: int) -> None:
-    """Articles, documents that are batches, documents that mostly are not."""
-    table.say(f"fuzz: backends {', '.join(BACKENDS)}")
+    """Fuzz with articles, with valid and broken documents, and with Hypothesis."""
+    table.log(f"fuzz: backends {', '.join(BACKENDS)}")
     pool_size = os.cpu_count() or 1
     with multiprocessing.Pool(pool_size) as pool:
         for name, kind, number, seconds in (
@@ -50,20 +50,20 @@ def run(table: Table, long: bool, seed: int) -> None:
             ("documents", _documents, 100_000 if long else 10_000, 12),
         ):
             end = time.monotonic() + seconds
-            told = time.monotonic()
+            logged_at = time.monotonic()
             chunks = [(kind, f"{seed} {name} {n}") for n in range(number // _CHUNK)]
             step = 4 * pool_size
             for start in range(0, len(chunks), step):
                 if not long and time.monotonic() > end:
                     break
-                for tries, harms in pool.imap_unordered(_try_chunk, chunks[start : start + step]):
+                for tries, found in pool.imap_unordered(_try_chunk, chunks[start : start + step]):
                     table.add(f"fuzz: {name}", tries=tries)
-                    for harm in harms:
-                        table.add(f"fuzz: {name}", harm, tries=0)
-                if time.monotonic() - told > _SECONDS_BETWEEN_LINES:
-                    told = time.monotonic()
-                    table.say(f"fuzz: {start * _CHUNK:,} of {number:,} {name}")
-            table.say(f"fuzz: {table.rows[f'fuzz: {name}'].tried:,} {name}")
+                    for effects in found:
+                        table.add(f"fuzz: {name}", effects, tries=0)
+                if time.monotonic() - logged_at > _SECONDS_BETWEEN_LINES:
+                    logged_at = time.monotonic()
+                    table.log(f"fuzz: {start * _CHUNK:,} of {number:,} {name}")
+            table.log(f"fuzz: {table.rows[f'fuzz: {name}'].tried:,} {name}")
     _with_hypothesis(table, 5_000 if long else 150, seed)
 
 
@@ -71,33 +71,33 @@ Kind = Callable[[random.Random], "str | None"]
 
 
 class TooSlowError(Exception):
-    """One of them takes longer than any should."""
+    """An article or a document takes too long."""
 
 
 def _too_slow(number: int, frame: FrameType | None) -> None:
     raise TooSlowError
 
 
-def _try_chunk(order: tuple[Kind, str]) -> tuple[int, list[Harm]]:
-    """A few hundred of a kind, in a process of the pool."""
-    kind, seed = order
+def _try_chunk(task: tuple[Kind, str]) -> tuple[int, list[Effects]]:
+    """Try some hundred of a kind, in a process of the pool."""
+    kind, seed = task
     signal.signal(signal.SIGALRM, _too_slow)
     randomness = random.Random(seed)
-    harms: list[Harm] = []
+    found: list[Effects] = []
     for number in range(_CHUNK):
         signal.alarm(SECONDS_FOR_ONE)
         try:
             wrong = kind(randomness)
         except TooSlowError:
-            harms.append(Harm(stuck=f"number {number} of seed {seed!r}"))
+            found.append(Effects(stuck=f"number {number} of seed {seed!r}"))
             continue
         finally:
             signal.alarm(0)
         if wrong:
-            harms.append(Harm(lost=f"{wrong} (number {number} of seed {seed!r})"))
-            if len(harms) >= _FOUND_PER_CHUNK:
-                return number + 1, harms
-    return _CHUNK, harms
+            found.append(Effects(lost=f"{wrong} (number {number} of seed {seed!r})"))
+            if len(found) >= _FOUND_PER_CHUNK:
+                return number + 1, found
+    return _CHUNK, found
 
 
 # ------------------------------------------------------------------------------ articles
@@ -118,10 +118,10 @@ def _corpus() -> list[list[str]]:
 
 
 def _disagreement(article: Any) -> str | None:
-    right = right_facts(article)
+    right = expected_data(article)
     for name, backend in BACKENDS.items():
         try:
-            found = facts_of(backend(article))
+            found = as_data(backend(article))
         except TooSlowError:
             raise
         except Exception:
@@ -132,7 +132,7 @@ def _disagreement(article: Any) -> str | None:
 
 
 def _shortest(article: Any) -> str:
-    """The article with as much of its texts taken away as can be, and what is wrong with it."""
+    """Shrink the texts of an article that is decided wrongly; describe the result."""
     for name, field in reference.TEXT_FIELDS.items():
         block = article[name]
         if isinstance(block[field], str):
@@ -149,7 +149,7 @@ Text = TypeVar("Text", str, bytes)
 
 
 def shrunk(text: Text, is_wrong: Callable[[Text], bool]) -> Text:
-    """What is left when every piece that can be taken away is."""
+    """Return the text without all pieces that are not needed for it to be wrong."""
     size = len(text)
     while size:
         place = 0
@@ -169,7 +169,7 @@ def shrunk(text: Text, is_wrong: Callable[[Text], bool]) -> Text:
 def _documents(randomness: random.Random) -> str | None:
     data = mutations.batch(randomness, _corpus())
     if randomness.random() < 0.7:
-        data = mutations.mutant(randomness, data)
+        data = mutations.mutated(randomness, data)
     size = randomness.choice((1, 2, 3, 7, 64, 1 << 18))
     if _difference(data, size) is None:
         return None
@@ -178,9 +178,9 @@ def _documents(randomness: random.Random) -> str | None:
 
 
 def _difference(data: bytes, read_size: int) -> str | None:
-    """What is wrong with what becomes of a document, if anything is."""
+    """Return what is wrong with the output for a document; None if it is right."""
     try:
-        right = with_right_picks(judged(data))
+        right = with_right_picks(parsed_batch(data))
     except ValueError as error:
         right = error
     for name, backend in BACKENDS.items():
@@ -190,7 +190,7 @@ def _difference(data: bytes, read_size: int) -> str | None:
             if not isinstance(right, ValueError):
                 return f"{name}: refused: {error}"
             if error.byte is None or not 0 <= error.byte <= len(data):
-                return f"{name}: no place: {error}"
+                return f"{name}: no valid byte offset: {error}"
             continue
         except TooSlowError:
             raise
@@ -198,7 +198,7 @@ def _difference(data: bytes, read_size: int) -> str | None:
             return f"{name}: {traceback.format_exc(limit=-3)}"
         if isinstance(right, ValueError):
             return f"{name}: accepted, though {right}"
-        if judged(output) != right:
+        if parsed_batch(output) != right:
             return f"{name}: became {output!r}"
     return None
 
@@ -218,7 +218,7 @@ def _with_pick(article: Article, pick: Extractor) -> bytes:
 
 
 def _with_hypothesis(table: Table, number: int, seed: int) -> None:
-    """Documents of every legal form, which the tests have a strategy for; it shrinks itself."""
+    """Fuzz with the tests' strategy for documents of every legal form."""
 
     @hypothesis.seed(seed)
     @hypothesis.settings(
@@ -236,4 +236,4 @@ def _with_hypothesis(table: Table, number: int, seed: int) -> None:
     try:
         check()
     except AssertionError as error:
-        table.add("fuzz: documents of every form", Harm(lost=str(error)), tries=0)
+        table.add("fuzz: documents of every form", Effects(lost=str(error)), tries=0)

@@ -1,4 +1,4 @@
-"""Batches as bytes, made fast and at random, and then broken."""
+"""Random batches as bytes, and mutations of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _VALUES: list[Any] = [None, True, 0, -1.5e300, "", "é😀\u2028", "\ud83d", [],
 
 
 def batch(randomness: random.Random, texts: list[list[str]]) -> bytes:
-    """A valid one."""
+    """Return a valid batch."""
     articles: list[Any] = []
     for _ in range(randomness.choice((0, 1, 1, 2, 3))):
         item: Any = article(randomness, texts)
@@ -42,26 +42,26 @@ def batch(randomness: random.Random, texts: list[list[str]]) -> bytes:
         indent=randomness.choice((None, None, 0, 2)),
         separators=separators,
     )
-    # A lone surrogate has no bytes of its own.
+    # A lone surrogate cannot be encoded.
     return text.encode("utf-8", "replace")
 
 
-def mutant(randomness: random.Random, data: bytes) -> bytes:
-    """The same, broken in a few places; sometimes it is still a batch."""
+def mutated(randomness: random.Random, data: bytes) -> bytes:
+    """Return the bytes with one to four mutations; some results are valid batches."""
     for _ in range(randomness.choice((1, 1, 1, 2, 4))):
-        place = randomness.randrange(len(data) + 1)
-        end = place + randomness.choice((1, 1, 2, 5, 30))
+        start = randomness.randrange(len(data) + 1)
+        end = start + randomness.choice((1, 1, 2, 5, 30))
         kind = randomness.randrange(7)
         if kind == 0:
-            data = data[:place] + bytes([randomness.randrange(256)]) + data[place + 1 :]
+            data = data[:start] + bytes([randomness.randrange(256)]) + data[start + 1 :]
         elif kind == 1:
-            data = data[:place] + data[end:]
+            data = data[:start] + data[end:]
         elif kind == 2:
-            data = data[:end] + data[place:]
+            data = data[:end] + data[start:]
         elif kind == 3:
-            data = data[:place]
+            data = data[:start]
         elif kind == 4:
-            data = data[:place] + bytes([randomness.randrange(256)]) + data[place:]
+            data = data[:start] + bytes([randomness.randrange(256)]) + data[start:]
         else:
-            data = data[:place] + randomness.choice(_TOKENS) + data[place:]
+            data = data[:start] + randomness.choice(_TOKENS) + data[start:]
     return data

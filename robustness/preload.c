@@ -1,6 +1,6 @@
-/* Loaded before the C library: counts the calls that a process makes on one folder's files and
- * lets one of them fail, or kills the process there. It also moves the clock, fills the disk
- * and takes links and locks away, as the environment says. */
+/* Loaded before the C library: counts the calls of a process on the files of one folder and makes
+ * one of them fail or kills the process there. As the environment variables request, it also
+ * shifts the clock, simulates a full disk, and makes links and locks fail. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -39,7 +39,7 @@ void faults_arm(const char *path, int at, int what, int error)
     armed = 1;
 }
 
-/* Stop; how many calls there were. */
+/* Stop counting and return the number of calls. */
 int faults_disarm(void)
 {
     armed = 0;
@@ -73,7 +73,7 @@ static void die(void)
         pause();
 }
 
-/* What is to happen at this call. */
+/* Count a call and return the fault for it. */
 static int next(const char *name)
 {
     if (calls < CALLS)
@@ -171,7 +171,7 @@ OPEN_AT(openat64)
 OPEN(open)
 OPEN(open64)
 
-/* Linux gives the descriptor back whatever close answers. */
+/* Linux releases the descriptor even if close() fails. */
 int close(int descriptor)
 {
     if (!is_ours(descriptor))

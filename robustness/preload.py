@@ -1,4 +1,4 @@
-"""Builds ``preload.c``, which is loaded into the processes that faults are made in."""
+"""Builds ``preload.c``, the library that injects faults into a process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SOURCE = Path(__file__).with_name("preload.c")
 
 
 def build(folder: Path) -> Path:
-    """Compile it into a folder; its library."""
+    """Compile the library into a folder and return its path."""
     compiler = os.environ.get("CC") or "cc"
     if not shutil.which(compiler):
         raise SystemExit(f"{compiler} is needed to build {_SOURCE.name}: install gcc")
@@ -23,5 +23,5 @@ def build(folder: Path) -> Path:
 
 
 def environment(library: Path, **more: str) -> dict[str, str]:
-    """The environment of a process that it is loaded into."""
+    """Return the environment of a process that loads the library."""
     return {**os.environ, "LD_PRELOAD": str(library), **more}

@@ -1,7 +1,7 @@
-"""What anybody with write access to the server can leave there, thrown at a real worker.
+"""Malformed jobs and keys on the server, which a real worker processes.
 
-After each attack the worker must live, the next batch must be selected, and the odd job must
-have ended, with a reason if it failed.
+After each attack the worker must be alive, the next batch must be selected, and the malformed
+job must have ended, with a reason if it failed.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from rq import Queue
 from rq.serializers import JSONSerializer
 
 import worker
-from robustness.batches import Made, made
-from robustness.table import Harm, Table
+from robustness.batches import ExpectedBatch, generate
+from robustness.table import Effects, Table
 from tests.support.queue_server import Server, Workers, children, kill, running_server
 
 _FUNCTION = "worker.jobs.select_batch"
@@ -55,9 +55,11 @@ _PLACES = ("waiting", "moved", "abandoned", "scheduled")
 
 
 class Target:
-    """A server with one worker, which is started again only if it was killed."""
+    """A server with one worker, which is restarted only after a kill."""
 
-    def __init__(self, server: Server, workers: Workers, folder: Path, batch: Made) -> None:
+    def __init__(
+        self, server: Server, workers: Workers, folder: Path, batch: ExpectedBatch
+    ) -> None:
         self._server, self._workers, self._folder, self._batch = server, workers, folder, batch
         self.client: Redis = server.client()
         self.queue = Queue("selection", connection=self.client, serializer=JSONSerializer)
@@ -65,30 +67,30 @@ class Target:
         self.process = workers.start()
 
     def batch(self) -> Path:
-        """A new file."""
+        """Write a new batch file and return its path."""
         self._number += 1
         path = self._folder / f"{self._number}.json"
         path.write_bytes(self._batch.input)
         return path
 
-    def harm(self, what: str, odd: str | None) -> Harm:
-        """What the attack did, to the worker, to the next batch and to the odd job."""
+    def check(self, what: str, attacked: str | None) -> Effects:
+        """Check the worker, the next batch and the attacked job."""
         path = self.batch()
         job = worker.enqueue(path, connection=self.client, settings=self._workers.settings)
         if not self._until(lambda: self._status(job.id) == "finished"):
-            return Harm(stuck=f"{what}: the next batch is {self._status(job.id) or 'gone'}")
+            return Effects(stuck=f"{what}: the next batch is {self._status(job.id) or 'missing'}")
         if self.process.poll() is not None:
             self.process = self._workers.start()
-            return Harm(lost=f"{what}: the worker ended: {self._workers.log()[-500:]}")
+            return Effects(lost=f"{what}: the worker ended: {self._workers.log()[-500:]}")
         output = path.with_name(f"{path.stem}_selected.json")
         if output.read_bytes() != self._batch.output:
-            return Harm(partial=f"{what}: the next batch's output is not right")
-        if odd is not None and not self._until(lambda: self._is_over(odd)):
-            return Harm(stuck=f"{what}: the job is {self._status(odd)}")
-        return Harm()
+            return Effects(partial=f"{what}: the next batch's output is not right")
+        if attacked is not None and not self._until(lambda: self._is_over(attacked)):
+            return Effects(stuck=f"{what}: the job is {self._status(attacked)}")
+        return Effects()
 
     def replace_killed(self) -> None:
-        """Kill the worker alone, not its children, and start another."""
+        """Kill the worker without its children and start another one."""
         left = children(self.process.pid)
         kill(self.process.pid)
         self.process.wait(60)
@@ -101,7 +103,7 @@ class Target:
         if self._status(job) == "failed":
             meta: Any = self.client.hget(f"rq:job:{job}", "meta")
             return bool(json.loads(meta)["error"]["message"])
-        # A job that expires is gone, and one that was readable after all is selected.
+        # An expired job has no key, and a job that is readable after all is selected.
         return self._status(job) in ("", "finished")
 
     def _status(self, job: str) -> str:
@@ -120,43 +122,47 @@ class Target:
 
 
 def attacks() -> Iterator[tuple[str, bytes]]:
-    """A field of a job's hash and what is written there."""
+    """Yield a field of a job's hash and the malformed value for it."""
     yield from (("meta", raw) for raw in (*_META, *_TEXTS, _DEEP))
     yield from (("data", raw) for raw in (*_DATA, *_TEXTS, _DEEP))
     yield from ((field, raw) for field in _FIELDS for raw in _TEXTS)
 
 
 def run(table: Table, long: bool, seed: int) -> None:
-    """Some attacks, each in one place; in the long form all of them in each place."""
+    """Make some attacks, each in one place; in the long form all in each place."""
     randomness = random.Random(seed)
     with tempfile.TemporaryDirectory() as name, running_server() as server:
         workers = Workers(server, Path(name))
         workers.environment["SELECTION_RETRY_DELAYS"] = "0"
-        target = Target(server, workers, Path(name), made(randomness, 3, 20))
+        target = Target(server, workers, Path(name), generate(randomness, 3, 20))
         every = list(attacks())
         if not long:
             every = randomness.sample(every, _SHORT)
-        table.say(f"attack: {len(every)} on a job's fields")
+        table.log(f"queue-attacks: {len(every)} on a job's fields")
         try:
             for field, raw in every:
                 for place in _PLACES if long else [randomness.choice(_PLACES)]:
                     what = f"{field} = {raw[:30]!r}, {place}"
-                    table.add(f"attack: {field_kind(field)}", _one(target, field, raw, place, what))
+                    table.add(
+                        f"queue-attacks: {field_kind(field)}", _one(target, field, raw, place, what)
+                    )
             for entry in (b"\xff", b"a b", b"", b"x" * 100_000, b"missing"):
-                table.add("attack: an entry that is not a job", _entry(target, entry))
+                table.add("queue-attacks: an entry that is not a job", _entry(target, entry))
             for _ in range(20 if long else 4):
                 target.replace_killed()
-                table.add("attack: an idle worker killed", target.harm("an idle worker", None))
+                table.add(
+                    "queue-attacks: an idle worker killed", target.check("an idle worker", None)
+                )
         finally:
             workers.stop()
 
 
 def field_kind(field: str) -> str:
-    """The row of a field."""
-    return {"meta": "odd meta", "data": "odd payload"}.get(field, "odd fields")
+    """Return the name of the table's row for a field."""
+    return {"meta": "malformed meta", "data": "malformed payload"}.get(field, "malformed fields")
 
 
-def _one(target: Target, field: str, raw: bytes, place: str, what: str) -> Harm:
+def _one(target: Target, field: str, raw: bytes, place: str, what: str) -> Effects:
     client = target.client
     job = target.queue.create_job(
         _FUNCTION, (str(target.batch()),), timeout=60, failure_ttl=600, result_ttl=600
@@ -174,13 +180,13 @@ def _one(target: Target, field: str, raw: bytes, place: str, what: str) -> Harm:
         client.zadd(target.queue.started_job_registry.key, {f"{job.id}:1": 1})
     else:
         client.zadd(target.queue.scheduled_job_registry.key, {job.id: 1})
-    return target.harm(what, job.id)
+    return target.check(what, job.id)
 
 
-def _entry(target: Target, entry: bytes) -> Harm:
+def _entry(target: Target, entry: bytes) -> Effects:
     queue, client = target.queue, target.client
     client.rpush(queue.key, entry)
     client.rpush(queue.intermediate_queue_key, entry)
     client.zadd(queue.started_job_registry.key, {entry: 1, entry + b":1": 1})
     client.zadd(queue.scheduled_job_registry.key, {entry: 1})
-    return target.harm(f"the entry {entry[:30]!r}", None)
+    return target.check(f"the entry {entry[:30]!r}", None)

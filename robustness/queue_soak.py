@@ -1,4 +1,4 @@
-"""Thousands of files through a real queue while everything around them breaks."""
+"""A queue soak: thousands of files in a real queue while workers, server and disk fail."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 import worker
-from robustness.batches import Made, made, made_large
+from robustness.batches import ExpectedBatch, generate, generate_large
 from robustness.disk import Disk, small_disk
-from robustness.table import Harm, Table
+from robustness.table import Effects, Table
 from tests.support.queue_server import Server, Workers, children, kill, running_server
 from worker.state.status import ENDED, Batch, read_batches
 
-# What Redis keeps without a lifetime, by design: the names of queues and of workers, a stream
-# with a cap and counters with a fixed number of names. RQ takes dead workers out of its sets
-# once their own keys have expired.
+# Keys without a lifetime, by design: the names of queues and workers, a capped stream, and
+# counters with a fixed number of names. RQ removes dead workers from its sets once their own
+# keys have expired.
 KEPT = {
     "rq:queues",
     "rq:workers",
@@ -35,22 +35,24 @@ KEPT = {
     "selection:events",
 }
 MOST_KEPT_BYTES = 65_536
-_LOOKED_AT = 300
-_AT_ONCE = 10
+_READ_AT_ONCE = 300
+_MOST_ENQUEUED = 10
 _SECONDS_TO_BEGIN = 10
 _SECONDS_OF_OUTAGE = 120
 
 
 @dataclass(frozen=True)
 class Form:
-    """How much of it.
+    """The numbers of a short or a long run.
 
     Attributes:
-        small, large: files, and how many megabytes a large one has.
-        seconds: of faults; files are enqueued all the while.
-        pause: seconds between two faults, on average.
-        lifetime: of results and failures in Redis.
-        calm: seconds in which everything must have ended after the last fault.
+        small: the number of small files.
+        large: the number of large files.
+        megabytes: the size of a large file.
+        seconds: the duration of the faults; files are enqueued during all of it.
+        pause: the mean number of seconds between two faults.
+        lifetime: seconds that Redis keeps results and failures.
+        calm: seconds within which all jobs must end after the last fault.
     """
 
     small: int
@@ -63,7 +65,7 @@ class Form:
 
     @property
     def disk(self) -> int:
-        """Megabytes that hold all outputs twice."""
+        """The size in MB of a disk with space for all outputs twice."""
         return 2 * (self.large * self.megabytes + self.small // 100 + 8)
 
 
@@ -73,7 +75,7 @@ LONG = Form(small=5000, large=20, megabytes=10, seconds=400, pause=1.0, lifetime
 
 @dataclass
 class File:
-    """One batch and what became of it."""
+    """One batch, its expected output and the state of its job."""
 
     path: Path
     output: Path
@@ -82,8 +84,8 @@ class File:
     ended: Batch | None = None
 
 
-class Soak:
-    """The fleet, the files, and what is done to them."""
+class QueueSoak:
+    """The workers, the server, the files, and the faults."""
 
     def __init__(
         self, server: Server, workers: Workers, disk: Disk, files: list[File], seed: int
@@ -93,7 +95,7 @@ class Soak:
         self._disk = disk
         self._files = files
         self._randomness = random.Random(seed)
-        self._looked_at = 0
+        self._next_file = 0
         self.ended_by_themselves: list[str] = []
         self._running: list[subprocess.Popen[bytes]] = []
         self._started: dict[int, float] = {}
@@ -101,7 +103,7 @@ class Soak:
             self._start_worker()
         self.faults: dict[str, Callable[[], None]] = {
             "a worker and its batch killed": self._kill_worker,
-            "a batch's process killed": self._kill_horse,
+            "a batch's process killed": self._kill_work_horse,
             "server killed and restarted": self._restart_server,
             "server stopped (SIGSTOP)": self._stop_server,
             "server paused (CLIENT PAUSE)": self._pause_server,
@@ -109,10 +111,10 @@ class Soak:
             f"disk full, {disk.kind}": self._fill_disk,
         }
 
-    # Producer and onlooker
+    # Producer and observer
 
     def enqueue(self, file: File) -> None:
-        """As a producer does who does not give up; enqueueing twice makes one job."""
+        """Enqueue a file and repeat that during an outage; enqueueing twice makes one job."""
         end = time.monotonic() + _SECONDS_OF_OUTAGE
         while file.job is None:
             try:
@@ -129,17 +131,17 @@ class Soak:
                 time.sleep(0.1)
 
     def waiting(self) -> list[File]:
-        """Enqueued and not over."""
+        """Return the files whose jobs have not ended."""
         return [file for file in self._files if file.job and not file.ended]
 
-    def look(self) -> None:
-        """Note what has ended; some of the files at a time."""
+    def record_ended(self) -> None:
+        """Record the jobs that have ended, for some of the files at a time."""
         files = self.waiting()
         if not files:
             return
-        self._looked_at %= len(files)
-        some = files[self._looked_at : self._looked_at + _LOOKED_AT]
-        self._looked_at += _LOOKED_AT
+        self._next_file %= len(files)
+        some = files[self._next_file : self._next_file + _READ_AT_ONCE]
+        self._next_file += _READ_AT_ONCE
         try:
             found = read_batches(
                 self._client(), self._workers.settings, [file.job for file in some if file.job]
@@ -151,19 +153,19 @@ class Soak:
                 file.ended = batch
 
     def retry_failed(self) -> None:
-        """Enqueue again, as an operator does when the faults are over."""
+        """Enqueue failed files again, as an operator does after an outage."""
         for file in self._files:
             if file.ended and file.ended.state != "finished" and not file.output.exists():
                 file.job = file.ended = None
                 self.enqueue(file)
 
     def events(self) -> dict[str, list[str]]:
-        """What was told of each job, in order."""
-        told = defaultdict(list)
+        """Return the events of each job, in order."""
+        events = defaultdict(list)
         entries: Any = self._client().xrange("selection:events")
         for _, fields in entries:
-            told[fields[b"job"].decode()].append(fields[b"event"].decode())
-        return told
+            events[fields[b"job"].decode()].append(fields[b"event"].decode())
+        return events
 
     def _client(self) -> Redis:
         return self._server.client()
@@ -171,10 +173,10 @@ class Soak:
     # Faults
 
     def replace_workers(self) -> None:
-        """Start one for each that is gone, as a supervisor does.
+        """Start a worker for each that has ended, as a supervisor does.
 
-        One that was not killed is noted, unless it had just begun: `rq worker` ends at once
-        where there is no server.
+        A worker that was not killed is recorded, unless it had just begun: `rq worker` ends
+        at once without a server.
         """
         for process in [p for p in self._running if p.poll() is not None]:
             age = time.monotonic() - self._started.pop(process.pid)
@@ -196,7 +198,7 @@ class Soak:
         process.kill()
         process.wait(_SECONDS_TO_BEGIN)
 
-    def _kill_horse(self) -> None:
+    def _kill_work_horse(self) -> None:
         horses = [child for p in self._running for child in children(p.pid)]
         if horses:
             kill(self._randomness.choice(horses))
@@ -224,7 +226,7 @@ class Soak:
 
 
 def run(table: Table, long: bool, seed: int) -> None:
-    """Break things, then let it become calm and look at every file and every key."""
+    """Inject faults, wait until all jobs have ended, and check every file and every key."""
     form = LONG if long else SHORT
     with (
         tempfile.TemporaryDirectory() as name,
@@ -241,15 +243,17 @@ def run(table: Table, long: bool, seed: int) -> None:
             **disk.environment,
         }
         try:
-            _soak(table, form, Soak(server, workers, disk, files, seed), files, seed)
-            _judge_keys(table, form, server.client())
+            _break_and_recover(
+                table, form, QueueSoak(server, workers, disk, files, seed), files, seed
+            )
+            _check_keys(table, form, server.client())
         finally:
             workers.stop()
 
 
 def _files(folder: Path, output: Path, form: Form, randomness: random.Random) -> list[File]:
-    batches: list[Made] = [made(randomness, 3, 20) for _ in range(form.small)]
-    batches += [made_large(randomness, form.megabytes) for _ in range(form.large)]
+    batches: list[ExpectedBatch] = [generate(randomness, 3, 20) for _ in range(form.small)]
+    batches += [generate_large(randomness, form.megabytes) for _ in range(form.large)]
     randomness.shuffle(batches)
     files = []
     for number, batch in enumerate(batches):
@@ -259,91 +263,95 @@ def _files(folder: Path, output: Path, form: Form, randomness: random.Random) ->
     return files
 
 
-def _soak(table: Table, form: Form, soak: Soak, files: list[File], seed: int) -> None:
-    row = f"queue: {len(files):,} files, 4 workers"
+def _break_and_recover(
+    table: Table, form: Form, queue_soak: QueueSoak, files: list[File], seed: int
+) -> None:
+    row = f"queue-soak: {len(files):,} files, 4 workers"
     randomness = random.Random(seed)
-    table.say(f"{row}, {form.seconds} s of faults")
+    table.log(f"{row}, {form.seconds} s of faults")
     rest = deque(files)
     to_try = deque[str]()
     tried = 0
     began = fault_at = time.monotonic()
-    # However slow the machine is, every fault is tried.
-    while (passed := time.monotonic() - began) < form.seconds or tried < len(soak.faults):
+    # Every fault is tried, also on a slow machine.
+    while (passed := time.monotonic() - began) < form.seconds or tried < len(queue_soak.faults):
         due = len(files) * min(1, passed / form.seconds) - (len(files) - len(rest))
-        for _ in range(min(_AT_ONCE, math.ceil(due))):
-            soak.enqueue(rest.popleft())
+        for _ in range(min(_MOST_ENQUEUED, math.ceil(due))):
+            queue_soak.enqueue(rest.popleft())
         if time.monotonic() >= fault_at:
             if not to_try:
-                to_try.extend(randomness.sample(list(soak.faults), len(soak.faults)))
+                to_try.extend(randomness.sample(list(queue_soak.faults), len(queue_soak.faults)))
             name = to_try.popleft()
-            soak.faults[name]()
+            queue_soak.faults[name]()
             tried += 1
-            table.among(f"queue: {name}", row)
+            table.among(f"queue-soak: {name}", row)
             fault_at = time.monotonic() + randomness.uniform(0, 2 * form.pause)
-        soak.replace_workers()
-        soak.look()
+        queue_soak.replace_workers()
+        queue_soak.record_ended()
     for file in rest:
-        soak.enqueue(file)
-    _wait(form, soak)
-    _tell(table, files)
+        queue_soak.enqueue(file)
+    _wait(form, queue_soak)
+    _log_ends(table, files)
     first = [file.ended for file in files]
-    soak.retry_failed()
-    _wait(form, soak)
+    queue_soak.retry_failed()
+    _wait(form, queue_soak)
     table.add(row, tries=0)
-    events = soak.events()
+    events = queue_soak.events()
     for file, end in zip(files, first):
-        table.add(row, _judge(file, end, events[file.job or ""]))
+        table.add(row, _check(file, end, events[file.job or ""]))
     left = [entry.name for entry in files[0].output.parent.iterdir() if entry.name[0] == "."]
-    table.add(row, Harm(leaked=f"{left}" if left else ""), tries=0)
-    for what in soak.ended_by_themselves:
-        table.add(row, Harm(lost=what), tries=0)
+    table.add(row, Effects(leaked=f"{left}" if left else ""), tries=0)
+    for what in queue_soak.ended_by_themselves:
+        table.add(row, Effects(lost=what), tries=0)
 
 
-def _wait(form: Form, soak: Soak) -> None:
+def _wait(form: Form, queue_soak: QueueSoak) -> None:
     end = time.monotonic() + form.calm
-    while soak.waiting() and time.monotonic() < end:
-        soak.replace_workers()
-        soak.look()
+    while queue_soak.waiting() and time.monotonic() < end:
+        queue_soak.replace_workers()
+        queue_soak.record_ended()
         time.sleep(0.1)
 
 
-def _tell(table: Table, files: list[File]) -> None:
+def _log_ends(table: Table, files: list[File]) -> None:
     ends = Counter(
         "running" if file.ended is None else (file.ended.error or {}).get("type", file.ended.state)
         for file in files
     )
-    table.say("queue: " + ", ".join(f"{number:,} {end}" for end, number in ends.most_common()))
+    table.log("queue-soak: " + ", ".join(f"{number:,} {end}" for end, number in ends.most_common()))
 
 
-def _judge(file: File, first: Batch | None, events: list[str]) -> Harm:
-    """``first``: how it ended among the faults; ``file.ended``: after a retry, if it failed."""
+def _check(file: File, first: Batch | None, events: list[str]) -> Effects:
+    """Check a file by its state during the faults (``first``) and after a retry."""
     content = file.output.read_bytes() if file.output.exists() else None
     partial = "" if content in (None, file.right) else f"{file.path.name}: {len(content or b'')}"
     if first is None or file.ended is None:
-        return Harm(partial=partial, stuck=f"{file.path.name}, {file.job}: {first}, {events}")
+        return Effects(partial=partial, stuck=f"{file.path.name}, {file.job}: {first}, {events}")
     if first.state == "failed" and not (first.error or {}).get("message"):
-        return Harm(f"{file.path.name} failed without a reason: {first}", partial)
-    # A run that was given up too early and finished yet has its lifetime counted from then on,
-    # and may be gone before the run that replaced it ends.
+        return Effects(f"{file.path.name} failed without a reason: {first}", partial)
+    # The lifetime of a run that was taken for dead and finished starts at that finish, and it
+    # may expire before the replacement ends.
     has_finished = file.ended.state == "finished" or "finished" in events
     if not has_finished or content != file.right:
-        return Harm(f"{file.path.name}: {file.ended}, {events}, {content == file.right}", partial)
-    return Harm(partial=partial)
+        return Effects(
+            f"{file.path.name}: {file.ended}, {events}, {content == file.right}", partial
+        )
+    return Effects(partial=partial)
 
 
-def _judge_keys(table: Table, form: Form, client: Redis) -> None:
-    """When the lifetimes are over nothing is kept but what is kept by design."""
-    table.say(f"queue: waiting {form.lifetime} s for lifetimes to end")
+def _check_keys(table: Table, form: Form, client: Redis) -> None:
+    """Check that Redis keeps only the keys in KEPT after all lifetimes."""
+    table.log(f"queue-soak: waiting {form.lifetime} s for lifetimes to end")
     end = time.monotonic() + form.lifetime + 15
     while (left := _keys_for_ever(client)) and time.monotonic() < end:
         time.sleep(0.5)
     size: Any = sum(client.memory_usage(key, samples=0) or 0 for key in KEPT - {"selection:events"})
-    row = "queue: keys of Redis without a lifetime"
+    row = "queue-soak: keys of Redis without a lifetime"
     table.add(row, tries=len(KEPT) + len(left))
     for key in left:
-        table.add(row, Harm(leaked=f"{key} ({client.type(key)!r})"), tries=0)
+        table.add(row, Effects(leaked=f"{key} ({client.type(key)!r})"), tries=0)
     if size > MOST_KEPT_BYTES:
-        table.add(row, Harm(leaked=f"what is kept by design has {size:,} bytes"), tries=0)
+        table.add(row, Effects(leaked=f"the keys without a lifetime have {size:,} bytes"), tries=0)
 
 
 def _keys_for_ever(client: Redis) -> list[str]:

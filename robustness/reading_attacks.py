@@ -1,7 +1,7 @@
-"""What anybody with write access to the server can leave there, read by every command.
+"""Malformed jobs and keys on the server, which every command reads.
 
-No command may end with an exception, run a pickle, print a control character or a line that
-is not UTF-8, or leave a producer without its job.
+No command ends with an exception, runs a pickle, prints a control character or a line that is
+not UTF-8, or leaves a producer without its job.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from redis import Redis
 
 import worker
 from robustness.queue_attacks import attacks, field_kind
-from robustness.table import Harm, Table
+from robustness.table import Effects, Table
 from tests.support.queue_server import SAFE, Server, running_server
 from worker.cli.commands import selection_worker
 from worker.metrics import QueueCollector
 from worker.settings import Settings
 
 _SHORT = 60
-_JOB, _WORKER = "odd", "rq:worker:w"
+_JOB, _WORKER = "malformed", "rq:worker:w"
 _KEPT = ("wip", "scheduled", "deferred", "finished", "failed", "canceled")
 _QUEUES = ("rq:queue:selection", "rq:queue:selection:intermediate")
 _STATES = {"wip": "started", "queue": "queued"}
@@ -45,12 +45,15 @@ _CHANGES = (["retry", _JOB], ["retry", "--failed"], ["cancel", _JOB])
 _CODES = (None, 0, 1, 66)
 _TEXTS = (b"", b"\xff", b"\x1b[2J\x07", b"9" * 400, b"-1", b"[]", b"null", b"{", b"x" * 100_000)
 _TIMES = (b"2026-01-01T00:00:00", b"0001-01-01T00:00:00+23:00", b"9999-12-31T23:00:00-23:00")
-_FACTS = (b'{"process": 5, "roots": {"a": 1}, "heartbeat": 1e400}', b'{"roots": ["\\ud800"]}')
+_CONFIGURATIONS = (
+    b'{"process": 5, "roots": {"a": 1}, "heartbeat": 1e400}',
+    b'{"roots": ["\\ud800"]}',
+)
 _RESULT = {"seconds": float("nan"), "picks": [1], "output": "\x1b[2J"}
 
 
 class Boom:
-    """Unpickling this writes a file."""
+    """An object whose unpickling writes a file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -60,7 +63,7 @@ class Boom:
 
 
 class Target:
-    """A server that is read, and what must not happen while it is."""
+    """A server that the commands read, and the checks of each command."""
 
     def __init__(self, server: Server, folder: Path) -> None:
         self.client: Redis = server.client()
@@ -70,28 +73,28 @@ class Target:
             {"RQ_REDIS_URL": server.url, "RQ_WORKER_CLASS": name} for name in (SAFE, "")
         ]
 
-    def harm(self, what: str) -> Harm:
-        """Run every command as a user of JSON jobs and of pickles; what that did."""
+    def check(self, what: str) -> Effects:
+        """Run every command that reads jobs, with JSON and with pickled jobs."""
         for environment in self._environments:
             with patch.dict(os.environ, environment):
                 for arguments in _COMMANDS:
-                    if trouble := self._trouble(arguments):
-                        return Harm(lost=f"{what}: {' '.join(arguments)}: {trouble}")
-                if trouble := _raised(lambda: generate_latest(_registry(self.client))):
-                    return Harm(lost=f"{what}: metrics: {trouble}")
-        return Harm()
+                    if error := self._error_of(arguments):
+                        return Effects(lost=f"{what}: {' '.join(arguments)}: {error}")
+                if error := _raised(lambda: generate_latest(_registry(self.client))):
+                    return Effects(lost=f"{what}: metrics: {error}")
+        return Effects()
 
-    def harm_of_changes(self, what: str) -> Harm:
-        """Run the commands that change jobs, too, and enqueue a file; what that did."""
+    def check_changes(self, what: str) -> Effects:
+        """Run every command that changes jobs, with JSON and with pickled jobs."""
         for environment in self._environments:
             with patch.dict(os.environ, environment):
                 for arguments in _CHANGES:
-                    if trouble := self._trouble(arguments):
-                        return Harm(lost=f"{what}: {' '.join(arguments)}: {trouble}")
-        return Harm()
+                    if error := self._error_of(arguments):
+                        return Effects(lost=f"{what}: {' '.join(arguments)}: {error}")
+        return Effects()
 
-    def harm_of_enqueueing(self, what: str, field: str, raw: bytes) -> Harm:
-        """Spoil the job of a file and enqueue that file again."""
+    def check_enqueueing(self, what: str, field: str, raw: bytes) -> Effects:
+        """Corrupt the job of a file and enqueue that file again."""
         path = self._folder / "batch.json"
         path.write_text('{"articles": []}')
         for environment in self._environments:
@@ -100,15 +103,15 @@ class Target:
                 job = worker.enqueue(path, connection=self.client, settings=settings)
                 self.client.hset(job.key, mapping={"status": state, field: raw})
                 again = partial(worker.enqueue, path, connection=self.client, settings=settings)
-                if trouble := _raised(again):
-                    return Harm(lost=f"{what}, {state}: enqueue: {trouble}")
+                if error := _raised(again):
+                    return Effects(lost=f"{what}, {state}: enqueue: {error}")
                 if not self.client.exists(job.key):
-                    return Harm(lost=f"{what}, {state}: enqueue: there is no job")
+                    return Effects(lost=f"{what}, {state}: enqueue: there is no job")
                 self.client.flushall()
-        return Harm()
+        return Effects()
 
-    def _trouble(self, arguments: list[str]) -> str:
-        """What is wrong with what a command does, or ""."""
+    def _error_of(self, arguments: list[str]) -> str:
+        """Run a command; return what is wrong, or ""."""
         printed, codes = StringIO(), []
 
         def run() -> None:
@@ -120,9 +123,9 @@ class Target:
             return raised
         if codes[0] not in _CODES:
             return f"exit code {codes[0]}: {text[-200:]}"
-        odd = [char for char in text if not char.isprintable() and char != "\n"]
-        if odd:
-            return f"it prints {odd[0]!r}"
+        unprintable = [char for char in text if not char.isprintable() and char != "\n"]
+        if unprintable:
+            return f"it prints {unprintable[0]!r}"
         return "a pickle was run" if self.mark.exists() else ""
 
 
@@ -141,25 +144,27 @@ def _registry(client: Redis) -> CollectorRegistry:
 
 
 def run(table: Table, long: bool, seed: int) -> None:
-    """Some odd values, each in every place; in the long form all of them."""
+    """Write some malformed values in every place; in the long form all of them."""
     randomness = random.Random(seed)
     with tempfile.TemporaryDirectory() as name, running_server() as server:
         target = Target(server, Path(name))
         every = [*attacks(), *_pickles(target.mark)]
         if not long:
             every = [*randomness.sample(every, _SHORT), *_pickles(target.mark)]
-        table.say(f"reading: {len(every)} on a job's fields")
+        table.log(f"reading-attacks: {len(every)} on a job's fields")
         for field, raw in every:
             what = f"{field} = {raw[:30]!r}"
-            row = f"reading: {field_kind(field)}"
+            row = f"reading-attacks: {field_kind(field)}"
             _place(target.client, {field: raw})
-            table.add(row, target.harm(what))
-            table.add(row, target.harm_of_changes(what))
+            table.add(row, target.check(what))
+            table.add(row, target.check_changes(what))
             target.client.flushall()
-            table.add(row, target.harm_of_enqueueing(what, field, raw))
+            table.add(row, target.check_enqueueing(what, field, raw))
         for what, leave in _others(target.mark):
             leave(target.client)
-            table.add("reading: odd registrations, results and events", target.harm(what))
+            table.add(
+                "reading-attacks: malformed registrations, results and events", target.check(what)
+            )
             target.client.flushall()
 
 
@@ -172,18 +177,18 @@ def _pickles(mark: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _place(client: Redis, fields: dict[str, bytes]) -> None:
-    """A job in every list and registry, by the same id with another ending."""
+    """Write a job into every list and registry, each with an id of its own."""
     for place in (*_KEPT, "queue"):
         name = _JOB if place == "failed" else f"{_JOB}-{place}"
         status = _STATES.get(place, place)
-        sound: dict[str, Any] = {
+        valid: dict[str, Any] = {
             "status": status,
             "origin": "selection",
             "enqueued_at": "2026-01-01T00:00:00.000000Z",
             "data": zlib.compress(b'["worker.jobs.select_batch", null, ["/a.json"], {}]'),
             "meta": b"{}",
         }
-        mapping: dict[Any, Any] = sound | fields
+        mapping: dict[Any, Any] = valid | fields
         client.hset(f"rq:job:{name}", mapping=mapping)
         if place == "queue":
             for key in _QUEUES:
@@ -193,9 +198,9 @@ def _place(client: Redis, fields: dict[str, bytes]) -> None:
 
 
 def _others(mark: Path) -> Iterator[tuple[str, Callable[[Redis], object]]]:
-    """What is odd, and a function that leaves it on the server."""
+    """Yield descriptions of malformed keys and functions that write them."""
     for name in ("pid", "hostname", "state", "version", "last_heartbeat", "selection"):
-        for raw in (*_TEXTS, *_TIMES, *_FACTS):
+        for raw in (*_TEXTS, *_TIMES, *_CONFIGURATIONS):
             yield f"worker {name} = {raw[:30]!r}", partial(_register, fields={name: raw})
     for raw in _TEXTS:
         yield f"key of a worker {raw[:30]!r}", partial(_add_worker, key=raw)
@@ -208,8 +213,8 @@ def _others(mark: Path) -> Iterator[tuple[str, Callable[[Redis], object]]]:
 
 
 def _register(client: Redis, fields: dict[str, bytes]) -> None:
-    sound = {"birth": b"x", "last_heartbeat": b"2026-01-01T00:00:00.000000Z", "state": b"busy"}
-    mapping: dict[Any, Any] = sound | fields
+    valid = {"birth": b"x", "last_heartbeat": b"2026-01-01T00:00:00.000000Z", "state": b"busy"}
+    mapping: dict[Any, Any] = valid | fields
     client.hset(_WORKER, mapping=mapping)
     _add_worker(client, _WORKER)
 

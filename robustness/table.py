@@ -1,4 +1,4 @@
-"""The figures: for every fault how often it was tried and what it did."""
+"""The table of results: for each fault the number of tries and of effects."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 
 @dataclass
 class Row:
-    """One fault.
+    """One fault and the number of its effects.
 
     Attributes:
-        fault: what was done.
-        tried: how often.
-        lost: no right output, and no typed failure that says why.
-        partial: an output that is not complete was there.
-        leaked: temporary files, descriptors, processes or Redis keys were left behind.
-        stuck: it did not end in its time.
-        within: the row that counts what it did, where that cannot be told from the others'.
+        fault: the name of the fault.
+        tried: the number of tries.
+        lost: results that are neither a right output nor a typed failure with a reason.
+        partial: outputs that are not complete.
+        leaked: temporary files, descriptors, processes or Redis keys that were left behind.
+        stuck: runs that did not end in time.
+        within: the row that counts the effects, if those of several faults are inseparable.
     """
 
     fault: str
@@ -32,13 +32,13 @@ class Row:
 
     @property
     def is_clean(self) -> bool:
-        """Nothing but ``tried`` was counted."""
+        """Whether the fault had no effect."""
         return not (self.lost or self.partial or self.leaked or self.stuck)
 
 
 @dataclass(frozen=True)
-class Harm:
-    """What one try did; each a sentence that says what was found, or nothing."""
+class Effects:
+    """The effects of one try; each a description, or empty if there was none."""
 
     lost: str = ""
     partial: str = ""
@@ -46,47 +46,47 @@ class Harm:
     stuck: str = ""
 
 
-NO_HARM = Harm()
+NO_EFFECTS = Effects()
 
 
 class Table:
-    """Collects tries and tells of them on standard error while they are made."""
+    """Collects the tries of all faults and logs effects to standard error."""
 
     def __init__(self) -> None:
         self.rows: dict[str, Row] = {}
         self.found: list[dict[str, str]] = []
         self._began = time.monotonic()
 
-    def say(self, text: str) -> None:
-        """One line of progress."""
+    def log(self, text: str) -> None:
+        """Print a line of progress."""
         print(f"{time.monotonic() - self._began:7.1f} s  {text}", file=sys.stderr, flush=True)
 
-    def add(self, fault: str, harm: Harm = NO_HARM, tries: int = 1) -> None:
-        """Count so many tries of a fault and what they did."""
+    def add(self, fault: str, effects: Effects = NO_EFFECTS, tries: int = 1) -> None:
+        """Count ``tries`` tries of a fault and their effects."""
         row = self.rows.setdefault(fault, Row(fault))
         row.tried += tries
-        for field in fields(harm):
-            what = getattr(harm, field.name)
+        for field in fields(effects):
+            what = getattr(effects, field.name)
             if what:
                 setattr(row, field.name, getattr(row, field.name) + 1)
-                self.found.append({"fault": fault, "figure": field.name, "what": what})
-                self.say(f"{field.name}: {fault}: {what}")
+                self.found.append({"fault": fault, "effect": field.name, "what": what})
+                self.log(f"{field.name}: {fault}: {what}")
 
     def among(self, fault: str, within: str) -> None:
-        """Count a fault that is one of many at the same time."""
+        """Count a try of a fault whose effects the row ``within`` counts."""
         self.rows.setdefault(fault, Row(fault, within=within)).tried += 1
 
     @property
     def is_clean(self) -> bool:
-        """Every fault was tried, and none did harm."""
+        """Whether every fault was tried and none had an effect."""
         return all(row.is_clean and row.tried for row in self.rows.values())
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it as plain data."""
+        """Return the table as JSON data."""
         return {"faults": [asdict(row) for row in self.rows.values()], "found": self.found}
 
     def __str__(self) -> str:
-        names = ["fault", "tried", *(field.name for field in fields(Harm))]
+        names = ["fault", "tried", *(field.name for field in fields(Effects))]
         lines = [names] + [
             [
                 row.fault,

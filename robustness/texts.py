@@ -1,4 +1,4 @@
-"""Articles made fast and at random: real texts, edited, with markup and odd characters."""
+"""Random articles: edited real texts with markup and rare characters."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _CHARACTERS = [
     for character in map(chr, range(sys.maxunicode + 1))
     if unicodedata.category(character) not in ("Cn", "Co", "Cs")
 ]
-# One language's signs would drown the others.
+# The many CJK characters would outnumber all others.
 _RARE = [c for c in _CHARACTERS if not unicodedata.name(c, "").startswith(("CJK", "HANGUL SYL"))]
 _NO_ERRORS: list[Any] = [None, None, None, None, "", [], {}]
 _ERRORS: list[Any] = ["timeout", " ", 0, False, ["x"], {"code": 500}]
@@ -74,7 +74,7 @@ _NO_TEXTS: list[Any] = [None, 7, ["gol"], {"text": "gol"}, "", "...", "<p></p>",
 
 
 def corpus() -> list[list[str]]:
-    """The words of the sample's texts."""
+    """Return the words of each text of the sample."""
     articles = json.loads(EXAMPLE.read_bytes())["articles"]
     texts = [
         reference.text_of(article, name) for article in articles for name in reference.TEXT_FIELDS
@@ -83,7 +83,7 @@ def corpus() -> list[list[str]]:
 
 
 def article(randomness: random.Random, texts: list[list[str]]) -> dict[str, Any]:
-    """Three texts of one origin, each edited and disguised in its own way."""
+    """Return an article with three texts of one origin, each edited independently."""
     words = _origin(randomness, texts)
     all_degraded = randomness.random() < 0.1
     made: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""A real server and real workers for the tests of the queue; markers for what a test needs."""
+"""Fixtures for servers, workers and backends; markers by the fixtures of a test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The product and the plain rules of `plain.py` come to the same, on real and on made articles."""
+"""Package and reference implementation agree on real and on generated articles."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from selection import Decision, select_article
 from selection.model import TEXT_FIELD
 from selection.text.backend import available
-from tests.support.compare import facts_of, right_facts
+from tests.support.compare import as_data, expected_data
 
 BACKENDS = list(available().values())
 
@@ -28,17 +28,17 @@ NAMES = ("newspaper4k", "readability", "trafilatura")
 
 
 def examples(number: int) -> settings:
-    """So many, however slow the machine is."""
+    """Return settings for a number of examples without a deadline."""
     return settings(
         max_examples=number, deadline=None, suppress_health_check=[HealthCheck.too_slow]
     )
 
 
 def assert_agree(article: object) -> Decision:
-    right = right_facts(article)
+    right = expected_data(article)
     for backend in BACKENDS:
         decision = select_article(article, backend=backend)
-        assert facts_of(decision) == right, backend.name
+        assert as_data(decision) == right, backend.name
     return decision
 
 
@@ -201,12 +201,12 @@ class NearTie(NamedTuple):
         return best - Fraction(2 * self.part, self.consensus + self.part + self.part_extra)
 
     def moved(self, by: int) -> NearTie:
-        """With the contender's part so many shingles larger."""
+        """With the contender's part this many shingles larger."""
         return self._replace(part=self.part + by)
 
 
 def _nearest(consensus: int, best_extra: int, part_extra: int) -> tuple[NearTie, bool]:
-    """The smallest part that is within 0.03, and whether the difference then is 0.03.
+    """Return the smallest part within 0.03, and whether its difference is exactly 0.03.
 
     2i / (K + i + c) = s has the solution i = s(K + c) / (2 - s).
     """

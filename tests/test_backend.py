@@ -1,4 +1,4 @@
-"""Both backends count the same, and as the plain recipe counts; which of them is in use."""
+"""Both backends count as the reference implementation; the choice of the backend."""
 
 # ruff: noqa: RUF001 (characters that look like others are the matter here)
 
@@ -28,13 +28,13 @@ every_backend = pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend:
 
 
 def measured(backend: Backend, *texts: str) -> Counts:
-    """The counts by a backend."""
+    """Return the counts by a backend."""
     one, two, three = map(backend.visible, texts)
     return backend.measure(one, two, three)
 
 
 def counted(*texts: str) -> Counts:
-    """The counts by the plain recipe."""
+    """Return the counts of the reference implementation."""
     its_tokens = [reference.tokens(text) for text in texts]
     sets = Counter[int]()
     shingles = [reference.shingles_of(tokens) for tokens in its_tokens]
@@ -98,7 +98,7 @@ def test_any_texts(one: str, two: str, three: str, some: str, other: str) -> Non
 @pytest.mark.parametrize(
     "text",
     [
-        # The word is judged as a whole, and what was read of it before is taken back.
+        # The word is checked as a whole, and what was read of it before is discarded.
         "um,dois,trêsΣ,quatro cinco",
         "a-b-c-e\u0301-d e-\u0301",
         "ΟΔΟΣ ΟΔΟΣΑ Σ aΣ 'Σ",
@@ -159,7 +159,7 @@ def test_what_is_read_by_itself_never_changes_beside_others() -> None:
 @pytest.mark.skipif("native" not in available(), reason="the compiled backend was not built")
 class TestNative:
     @pytest.mark.parametrize("byte", [0, 1, 255])
-    def test_what_collides_is_told_apart(self, byte: int) -> None:
+    def test_words_with_equal_hashes_are_distinguished(self, byte: int) -> None:
         # With such keys all tokens of one length, or simply all, have the same hash.
         from selection.text import _native
 

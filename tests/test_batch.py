@@ -45,7 +45,7 @@ from tests.support.process import SECONDS, line_with
 EXTRACTORS = {"newspaper4k", "readability", "trafilatura"}
 SAMPLE = Path(__file__).parents[1] / "examples" / "river_plate_extracted.json"
 
-# Two articles; the first goes to readability (the only text), the second to nobody.
+# Two articles: readability is picked for the first, the fallback for the second.
 BATCH = b'{"articles": [{"readability": {"cleaned_text": "a b"}}, {"id": 2}]}'
 PICKED = (
     b'{"articles": [{"readability": {"cleaned_text": "a b"}, "selected_extractor": "readability"},'
@@ -74,7 +74,7 @@ def batch(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The reference batch of 20 articles and its output."""
+    """Return the sample of 20 articles and its output."""
     folder = tmp_path_factory.mktemp("sample")
     path = folder / SAMPLE.name
     path.write_bytes(SAMPLE.read_bytes())
@@ -83,14 +83,14 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 def refused(kind: type[SelectionError], input: Path, output: Path | None = None) -> SelectionError:
-    """The error that a run ends with."""
+    """Run and return the error."""
     with pytest.raises(SelectionError) as caught:
         select_file(input, output)
     assert type(caught.value) is kind
     return caught.value
 
 
-# --------------------------------------------------- PRD section 12, the mandatory cases
+# ------------------------------------------------------------------ mandatory cases
 
 
 def test_ct_012_an_existing_pick_is_recalculated_and_only_that_key_changes(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_ct_014_invalid_json_gives_no_output(tmp_path: Path) -> None:
     assert names(tmp_path) == {"batch.json"}
 
 
-# ----------------------------------------------------- the specification's User Story 3
+# ------------------------------------------------------------ copying of a batch
 
 
 def test_us3_1_all_articles_in_order_with_all_fields_and_the_pick(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_us3_3_an_invalid_file_ends_with_an_error_and_no_output(
     assert names(tmp_path) == {"batch.json"}
 
 
-# ------------------------------------------------------------------- PRD section 9
+# ------------------------------------------------------ invalid batches, rules 8.3 to 8.5
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_us3_3_an_invalid_file_ends_with_an_error_and_no_output(
         pytest.param(b'{"articles": null}', ArticlesNotListError, id="articles is no list"),
     ],
 )
-def test_prd_9_ends_without_an_output(
+def test_an_invalid_batch_ends_without_an_output(
     tmp_path: Path, data: bytes, kind: type[SelectionError]
 ) -> None:
     path = tmp_path / "batch.json"
@@ -187,7 +187,7 @@ def test_prd_9_ends_without_an_output(
     assert names(tmp_path) == {"batch.json"}
 
 
-def test_prd_9_empty_articles_are_copied_without_another_change(tmp_path: Path) -> None:
+def test_empty_articles_are_copied_without_another_change(tmp_path: Path) -> None:
     data = b'\xef\xbb\xbf{ "articles" :\t[ ] ,\r\n"x": 1e400, "x": "\\ud83d" }\n\n'
     (tmp_path / "batch.json").write_bytes(data)
     select_file(tmp_path / "batch.json")
@@ -208,7 +208,7 @@ def test_prd_9_empty_articles_are_copied_without_another_change(tmp_path: Path) 
         pytest.param({"newspaper4k": {"text": True}}, id="text is a truth value"),
     ],
 )
-def test_prd_9_a_candidate_without_a_text_is_unavailable(
+def test_a_candidate_without_a_text_is_unavailable(
     tmp_path: Path, newspaper4k: dict[str, Any]
 ) -> None:
     # The other two have nothing in common and one shingle each. If newspaper4k had a text,
@@ -219,14 +219,14 @@ def test_prd_9_a_candidate_without_a_text_is_unavailable(
     assert picks_of(tmp_path / "batch_selected.json") == ["readability"]
 
 
-def test_prd_9_newspaper4k_where_all_are_unavailable(tmp_path: Path) -> None:
+def test_newspaper4k_is_picked_where_all_are_unavailable(tmp_path: Path) -> None:
     unavailable = [{}, batches.article("", " ", "\n"), {"trafilatura": {"text": "?!"}}]
     batches.write(tmp_path / "batch.json", unavailable)
     assert select_file(tmp_path / "batch.json").rules[Rule.FALLBACK] == 3
     assert picks_of(tmp_path / "batch_selected.json") == ["newspaper4k"] * 3
 
 
-def test_prd_9_a_wrong_article_does_not_stop_the_others(tmp_path: Path) -> None:
+def test_a_malformed_article_does_not_stop_the_others(tmp_path: Path) -> None:
     wrong: list[Any] = [
         None,
         5,
@@ -252,7 +252,7 @@ def test_prd_9_a_wrong_article_does_not_stop_the_others(tmp_path: Path) -> None:
     assert (summary.articles, summary.skipped) == (3, 5)
 
 
-# ----------------------------------------------- PRD section 11, the acceptance criteria
+# ----------------------------------------------------------------- acceptance criteria
 
 
 def test_ac_01_the_20_articles_of_the_reference_in_the_same_order(
@@ -331,7 +331,7 @@ def test_ac_09_newspaper4k_where_all_texts_are_empty(tmp_path: Path) -> None:
 
 
 def words(prefix: str, shingles: int) -> str:
-    """A text of so many shingles: four words more, all of them different."""
+    """Return a text with a number of shingles: four words more, all of them different."""
     return " ".join(f"{prefix}{n}" for n in range(shingles + 4 if shingles else 0))
 
 
@@ -519,8 +519,8 @@ def test_an_input_that_is_not_there(tmp_path: Path, batch: Path) -> None:
     assert names(tmp_path) == {"batch.json", "dangling"}
 
 
-def test_an_input_that_is_no_regular_file(tmp_path: Path) -> None:
-    # Nobody writes to the pipe: opening it must not wait.
+def test_an_input_must_be_a_regular_file(tmp_path: Path) -> None:
+    # The pipe has no writer: opening it must not wait.
     os.mkfifo(tmp_path / "pipe.json")
     (tmp_path / "folder.json").mkdir()
     for path in (tmp_path / "pipe.json", tmp_path / "folder.json", Path("/dev/null")):
@@ -539,7 +539,7 @@ def test_an_input_that_links_in_a_circle(tmp_path: Path) -> None:
 
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
-    """A folder in which a process that is not root may write; pytest's own are private."""
+    """Make a folder that every user can write to; those of pytest are private."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if os.getuid() == 0:
@@ -568,8 +568,10 @@ else:
 """
 
 
-def select_as_nobody(input: Path, output: Path, longest_file: int | None = None) -> dict[str, Any]:
-    """What a run without any privilege ends with; nothing if it ends well."""
+def select_without_privileges(
+    input: Path, output: Path, longest_file: int | None = None
+) -> dict[str, Any]:
+    """Run without privileges and return the error, or ""."""
     limit = [] if longest_file is None else [str(longest_file)]
     done = subprocess.run(
         [sys.executable, "-c", _AS_NOBODY, str(input), str(output), *limit],
@@ -581,11 +583,11 @@ def select_as_nobody(input: Path, output: Path, longest_file: int | None = None)
     return result
 
 
-def test_an_input_that_may_not_be_read(open_folder: Path) -> None:
+def test_an_input_without_read_permission_is_an_error(open_folder: Path) -> None:
     path = open_folder / "batch.json"
     path.write_bytes(BATCH)
     path.chmod(0)
-    error = select_as_nobody(path, open_folder / "out.json")
+    error = select_without_privileges(path, open_folder / "out.json")
     assert (error["type"], error["code"], error["path"]) == (
         InputDeniedError.__name__,
         66,
@@ -597,28 +599,30 @@ def test_an_input_that_may_not_be_read(open_folder: Path) -> None:
 # --------------------------------------------------------------- what cannot be written
 
 
-def test_a_folder_that_may_not_be_written(open_folder: Path) -> None:
+def test_a_folder_without_write_permission_is_an_error(open_folder: Path) -> None:
     path = open_folder / "batch.json"
     path.write_bytes(BATCH)
     open_folder.chmod(0o555)
-    error = select_as_nobody(path, open_folder / "out.json")
+    error = select_without_privileges(path, open_folder / "out.json")
     assert (error["type"], error["code"], error["retry"]) == (OutputError.__name__, 73, False)
     assert error["path"] == str(open_folder / "out.json")
     assert names(open_folder) == {"batch.json"}
 
 
-def test_an_output_of_somebody_else_in_a_folder_of_ones_own_is_replaced(open_folder: Path) -> None:
+def test_an_output_of_another_user_in_an_own_folder_is_replaced(open_folder: Path) -> None:
     # It is the folder that must be writable; the old file itself is not written to.
     (open_folder / "batch.json").write_bytes(BATCH)
     (open_folder / "out.json").write_bytes(b"old")
     (open_folder / "out.json").chmod(0o444)
-    assert select_as_nobody(open_folder / "batch.json", open_folder / "out.json") == {}
+    assert select_without_privileges(open_folder / "batch.json", open_folder / "out.json") == {}
     assert (open_folder / "out.json").read_bytes() == PICKED
 
 
 @pytest.mark.parametrize("before", [None, b"old"], ids=["no output yet", "an older output"])
 @pytest.mark.parametrize("articles", [20, 20_000], ids=["at the end", "half way"])
-def test_prd_9_no_space(open_folder: Path, articles: int, before: bytes | None) -> None:
+def test_a_full_disk_leaves_the_output_unchanged(
+    open_folder: Path, articles: int, before: bytes | None
+) -> None:
     # No file may get longer than 10,000 bytes. The smaller batch is held back in memory and
     # fails when it is complete, the larger one (more than a mebibyte) while it is written.
     path, output = open_folder / "batch.json", open_folder / "out.json"
@@ -626,7 +630,7 @@ def test_prd_9_no_space(open_folder: Path, articles: int, before: bytes | None) 
     path.write_bytes(b'{"x": "%s", "articles": [' % (b"x" * 10_000) + article * articles + b"{}]}")
     if before is not None:
         output.write_bytes(before)
-    error = select_as_nobody(path, output, longest_file=10_000)
+    error = select_without_privileges(path, output, longest_file=10_000)
     assert (error["type"], error["code"], error["retry"]) == (WriteError.__name__, 74, True)
     assert error["path"] == str(output)
     if before is None:
@@ -636,7 +640,7 @@ def test_prd_9_no_space(open_folder: Path, articles: int, before: bytes | None) 
         assert output.read_bytes() == before
 
 
-def test_an_output_that_is_no_regular_file(batch: Path, tmp_path: Path) -> None:
+def test_an_output_must_be_a_regular_file(batch: Path, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     (tmp_path / "null").symlink_to("/dev/null")
@@ -788,14 +792,14 @@ def append(data: bytes) -> Callable[[Path], object]:
 
 
 def overwrite(path: Path) -> None:
-    """The same size, the same file, another content."""
+    """Change the content of a file of the same size in place."""
     with path.open("r+b") as file:
         file.seek(-len(b"a b c" + b'"}}, {}]}'), os.SEEK_END)
         file.write(b"x y z")
 
 
 def replace(path: Path) -> None:
-    """The same bytes in another file."""
+    """Replace a file by a copy."""
     path.with_name("other").write_bytes(LONG)
     os.utime(path.with_name("other"), ns=(0, path.stat().st_mtime_ns))
     path.with_name("other").replace(path)
@@ -909,7 +913,7 @@ class Held:
         self.kill()
 
     def kill(self) -> None:
-        """End it as it stands; nothing of its own runs any more."""
+        """Kill the process without any clean-up."""
         self._process.kill()
         self._process.communicate(timeout=SECONDS)
 
@@ -1012,7 +1016,7 @@ class FailingCall:
 
 
 @pytest.mark.parametrize("name", ["open", "stat", "fstat", "lstat", "close", "fsync", "replace"])
-def test_a_call_that_fails_once_is_a_failure_that_may_pass_and_leaves_nothing(
+def test_a_call_that_fails_once_is_a_retryable_failure_and_leaves_nothing(
     tmp_path: Path, name: str
 ) -> None:
     path, number, reached = tmp_path / "batch.json", 0, True

@@ -9,19 +9,19 @@ import pytest
 
 from benchmarks import corpus, quality, tables
 from benchmarks.growth import exponent
-from benchmarks.quality import Judged, Match, Quality
+from benchmarks.quality import Match, Quality, Rated
 from benchmarks.result import Goal, Result, Settings, Table
 from selection.model import Extractor
 from tests.support.batches import article, write
 from tests.support.reference import choose
 
 
-def test_the_exponent_of_a_square_is_two_and_of_a_constant_nothing() -> None:
+def test_the_exponent_of_a_square_is_two_and_of_a_constant_zero() -> None:
     assert exponent([1, 10, 100], [5, 500, 50_000]) == pytest.approx(2)
     assert exponent([1, 10, 100], [7, 7, 7]) == pytest.approx(0)
 
 
-def test_the_exponent_of_points_on_no_line_is_that_of_the_least_squares() -> None:
+def test_the_exponent_of_scattered_points_is_that_of_the_least_squares_line() -> None:
     # In logs of ten: (0, 0), (1, 0), (2, 3). The mean is (1, 1), so the slope is
     # ((-1)(-1) + 0(-1) + (1)(2)) / (1 + 0 + 1).
     assert exponent([1, 10, 100], [1, 1, 1000]) == pytest.approx(1.5)
@@ -53,13 +53,13 @@ def test_an_empty_text_lowers_recall_alone_and_an_empty_truth_precision_alone() 
     assert quality.quality([Match(0, 0, 3)]).f1 == 0
 
 
-def test_an_article_is_judged_by_each_text_the_pick_the_longest_and_the_best() -> None:
+def test_an_article_is_rated_by_each_text_the_pick_the_longest_and_the_best() -> None:
     words = "one two three four five six seven eight nine ten"
     # Newspaper4k and Readability agree on all, so that is the pick, with agreement 1;
     # the truth is what Trafilatura has, which is the longest.
     longest = "eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
-    judged = quality.judge(article(words, words, longest), longest)
-    assert judged == Judged(
+    rated = quality.rate(article(words, words, longest), longest)
+    assert rated == Rated(
         matches={
             Extractor.NEWSPAPER4K: Match(0, 7, 6),
             Extractor.READABILITY: Match(0, 7, 6),
@@ -69,21 +69,21 @@ def test_an_article_is_judged_by_each_text_the_pick_the_longest_and_the_best() -
         longest=Extractor.TRAFILATURA,
         agreement=1.0,
     )
-    assert judged.best == Match(6, 6, 6)
+    assert rated.best == Match(6, 6, 6)
 
 
-def test_quality_is_told_by_choice_and_by_band_of_agreement() -> None:
-    def judged(agreement: float, picked: Match, other: Match) -> Judged:
+def test_quality_is_reported_by_choice_and_by_band_of_agreement() -> None:
+    def rated(agreement: float, picked: Match, other: Match) -> Rated:
         matches = {
             Extractor.NEWSPAPER4K: picked,
             Extractor.READABILITY: other,
             Extractor.TRAFILATURA: other,
         }
-        return Judged(matches, Extractor.NEWSPAPER4K, Extractor.READABILITY, agreement)
+        return Rated(matches, Extractor.NEWSPAPER4K, Extractor.READABILITY, agreement)
 
     right, wrong = Match(2, 2, 2), Match(0, 2, 2)
     by_choice, by_agreement = quality.tables(
-        [judged(1.0, right, wrong), judged(0.99, right, wrong), judged(0.3, wrong, right)]
+        [rated(1.0, right, wrong), rated(0.99, right, wrong), rated(0.3, wrong, right)]
     )
     two, one = pytest.approx(2 / 3), pytest.approx(1 / 3)
     wanted: tuple[object, ...] = (
@@ -118,23 +118,23 @@ def test_quality_without_a_truth_is_not_available(tmp_path: Path) -> None:
     assert quality.measure(settings(None, None, tmp_path)).tables == ()
 
 
-def test_a_goal_is_met_at_its_figure() -> None:
-    assert [Goal("", value, 2).verdict for value in (1.9, 2, 2.1, None)] == [
+def test_a_goal_is_met_at_its_value() -> None:
+    assert [Goal("", value, 2).outcome for value in (1.9, 2, 2.1, None)] == [
         "missed",
         "met",
         "met",
         "not available",
     ]
-    assert [Goal("", value, 2, at_most=True).verdict for value in (1.9, 2, 2.1)] == [
+    assert [Goal("", value, 2, at_most=True).outcome for value in (1.9, 2, 2.1)] == [
         "met",
         "met",
         "missed",
     ]
 
 
-def test_tables_align_numbers_right_and_say_what_is_missing() -> None:
+def test_tables_align_numbers_right_and_name_missing_values() -> None:
     table = Table("T", ("what", "n", "x"), (("a|b", 1200, 1.5), ("c", None, 0.12345)))
-    assert tables.plain(table).splitlines() == [
+    assert tables.as_text(table).splitlines() == [
         "T",
         "what              n      x",
         "a|b           1,200   1.50",
@@ -164,12 +164,12 @@ def test_a_copy_has_other_long_words_and_the_same_decision() -> None:
     assert corpus.renewed(original, 0) == original
 
 
-def test_a_made_batch_has_the_size_that_was_asked_for_and_is_the_same_every_time(
+def test_a_generated_batch_has_the_requested_size_and_is_always_the_same(
     tmp_path: Path,
 ) -> None:
     one, other = tmp_path / "one.json", tmp_path / "other.json"
-    articles = corpus.write_made(one, 300_000, words=100)
-    corpus.write_made(other, 300_000, words=100)
+    articles = corpus.write_generated(one, 300_000, words=100)
+    corpus.write_generated(other, 300_000, words=100)
     assert one.read_bytes() == other.read_bytes()
     assert 300_000 <= one.stat().st_size < 310_000
     assert len(json.loads(one.read_bytes())["articles"]) == articles

@@ -21,7 +21,7 @@ SLEEPING = "import time; print('began', flush=True); time.sleep(600)"
 
 
 def unbounded(tree: ast.Module) -> Iterator[str]:
-    """The calls that may wait for ever, each with its line."""
+    """Yield the calls that may wait for ever, each with its line."""
     for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
         if not isinstance(call.func, ast.Attribute) or call.func.attr not in WAITS:
             continue

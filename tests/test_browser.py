@@ -1,4 +1,4 @@
-"""What the tests do where there is no browser, and how they look for one to install."""
+"""Tests without a browser, and its installation."""
 
 from __future__ import annotations
 
@@ -88,8 +88,9 @@ def test_root_installs_chromium_with_apt_get(tmp_path: Path) -> None:
     assert not calls.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ci", "code"), [("", 0), ("true", 1)])
-def test_where_nothing_can_be_installed_that_is_said(tmp_path: Path, ci: str, code: int) -> None:
+def test_a_failed_installation_of_a_browser_is_reported(tmp_path: Path, ci: str, code: int) -> None:
     installers(tmp_path, apt_works=False)
     # Playwright must not get as far as a download.
     broken = {"PLAYWRIGHT_DOWNLOAD_HOST": "http://127.0.0.1:1"}

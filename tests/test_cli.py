@@ -11,13 +11,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from tests.support import batches
 from tests.support.command import SELECTION, run, shell
-from tests.support.process import SECONDS, killed_after
+from tests.support.process import SECONDS, frozen_while_it_writes, killed_after
 from tests.support.process import read as read_terminal
 
 COMMANDS = ("run", "explain", "verify", "report")
@@ -25,7 +26,7 @@ COMMANDS = ("run", "explain", "verify", "report")
 
 @pytest.fixture
 def batch(tmp_path: Path) -> Path:
-    """Three articles, one pick for each extractor, and one item that is no article."""
+    """Three articles, one pick for each extractor, and one item that is not an article."""
     return batches.write(
         tmp_path / "batch.json",
         [
@@ -57,7 +58,7 @@ def test_run_writes_beside_the_input_and_prints_a_table(batch: Path) -> None:
     assert re.search(r"single +1\b", done.stdout)
 
 
-def test_run_logs_plain_lines_where_there_is_no_terminal(batch: Path) -> None:
+def test_run_logs_text_lines_without_a_terminal(batch: Path) -> None:
     done = run("run", batch)
     assert len(done.stderr.splitlines()) == 1
     assert "3 articles (newspaper4k 1, readability 1, trafilatura 1), 1 skipped" in done.stderr
@@ -162,7 +163,7 @@ main()
 
 
 @pytest.mark.parametrize("arguments", ["run in", "explain in", "report in", "verify in in"])
-def test_a_file_that_cannot_be_read_is_not_wrong_usage(arguments: str) -> None:
+def test_a_file_without_read_permission_is_not_a_usage_error(arguments: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         path = Path(folder, "in")
@@ -256,7 +257,7 @@ def test_verify_accepts_what_run_wrote(batch: Path) -> None:
     assert "3 articles with correct picks, 1 items skipped" in done.stdout
 
 
-def test_verify_says_where_an_output_differs(batch: Path) -> None:
+def test_verify_reports_where_an_output_differs(batch: Path) -> None:
     run("run", batch)
     output = batch.with_name("batch_selected.json")
     text = output.read_text()
@@ -319,13 +320,19 @@ def test_a_reader_that_goes_away_ends_it_quietly(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_leaves_nothing_behind(tmp_path: Path, number: signal.Signals) -> None:
-    path = batches.write_long(tmp_path / "long.json", 1000)
-    with Terminal("run", str(path)) as terminal:
-        terminal.wait_for("MB")  # the bar moves: it is working
-        assert any(name.endswith(".tmp") for name in os.listdir(tmp_path))
-        terminal.process.send_signal(number)
-        assert terminal.process.wait(60) == 128 + number
-        assert "Traceback" not in terminal.rest()
+    path = batches.write_long(tmp_path / "long.json", 400)
+    terminals: list[Terminal] = []
+    with ExitStack() as stack:
+
+        def start() -> subprocess.Popen[bytes]:
+            terminals.append(stack.enter_context(Terminal("run", str(path))))
+            return terminals[-1].process
+
+        process = frozen_while_it_writes(start, tmp_path / "long_selected.json")
+        process.send_signal(number)
+        process.send_signal(signal.SIGCONT)
+        assert process.wait(60) == 128 + number
+        assert "Traceback" not in terminals[-1].rest()
     assert os.listdir(tmp_path) == ["long.json"]
 
 

@@ -253,7 +253,7 @@ def test_failures_are_summed_up_with_what_to_do(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_stopped_run_says_what_is_done_and_what_is_not(
+def test_a_stopped_run_reports_what_is_done_and_what_is_not(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     batches.write(tmp_path / "a.json", [])
@@ -395,7 +395,7 @@ def test_a_name_in_a_usage_error_is_escaped(tmp_path: Path) -> None:
 def test_there_are_never_more_processes_than_cores(tmp_path: Path) -> None:
     path = batches.write_long(tmp_path / "a.json", 400)  # long enough for workers to start
     command = [*SELECTION, "run", str(path), "--jobs", "1000", "--json"]
-    # Each helper is one more thing that is started with these variables.
+    # Each worker process starts with these variables.
     trace = tmp_path / "started"
     (tmp_path / "sitecustomize.py").write_text(
         f"import os\nopen({str(trace)!r}, 'a').write(f'{{os.getpid()}}\\n')\n"

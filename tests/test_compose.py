@@ -47,7 +47,7 @@ SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 
 
 def filled(text: str, **values: str) -> str:
-    """A value with its variables replaced as compose does."""
+    """Replace the variables of a value as compose does."""
 
     def value(match: re.Match[str]) -> str:
         name, otherwise = match[1], match[2]
@@ -63,14 +63,14 @@ def filled(text: str, **values: str) -> str:
 
 
 def seconds(duration: str) -> int:
-    """A duration as Go parses it, in seconds."""
+    """Parse a duration as Go does, in seconds."""
     assert re.fullmatch(r"(\d+[ms])+", duration)
     parts = re.findall(r"(\d+)([ms])", duration)
     return sum(int(number) * {"m": 60, "s": 1}[unit] for number, unit in parts)
 
 
 def passed_on(service: str) -> set[str]:
-    """The variables that a service has from the environment or from .env, if they are set there."""
+    """Return the variables that a service takes from the environment or from .env."""
     environment = SERVICES[service]["environment"]
     return {name for name, value in environment.items() if value is None}
 
@@ -143,7 +143,7 @@ def test_a_missing_folder_of_batches_is_not_made() -> None:
 
 
 @pytest.mark.parametrize("grace", ["", "0", "45", "600"])
-def test_a_worker_has_time_to_hand_its_batch_back(grace: str) -> None:
+def test_a_worker_has_time_to_requeue_its_batch(grace: str) -> None:
     service = SERVICES["worker"]
     given = filled(service["environment"]["SELECTION_GRACE"], SELECTION_GRACE=grace)
     assert given == (grace or str(Settings.grace))
@@ -196,7 +196,7 @@ def test_monitoring_is_a_profile() -> None:
     }
 
 
-def test_the_image_is_built_from_what_is_there_and_runs_as_nobody_special() -> None:
+def test_the_image_is_built_from_existing_files_and_runs_without_privileges() -> None:
     lines = (ROOT / "worker" / "Dockerfile").read_text().splitlines()
     stages = [line.split() for line in lines if line.startswith("FROM ")]
     images = [stage[1] for stage in stages]
@@ -243,7 +243,7 @@ def test_the_image_has_the_bytecode_of_what_it_runs() -> None:
 
 
 def free_port() -> int:
-    """A port of this machine that nobody listens to."""
+    """Return a port without a listener."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -251,7 +251,7 @@ def free_port() -> int:
 
 
 def confinement(folder: Path) -> list[str]:
-    """What to put before a command: all but the folder is read-only, and nobody is root.
+    """Return the prefix of a command: all but the folder is read-only, without root.
 
     The right to read everything is left, since the interpreter may be in root's home. Nothing
     where the tests are not root or the kernel does not let them.
@@ -286,7 +286,7 @@ class Stack:
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def environment(self, service: str) -> dict[str, str]:
-        """What the compose file gives, and the PATH of this environment."""
+        """Return the variables of the compose file and this PATH."""
         given = SERVICES[service].get("environment", {})
         tools = f"{Path(sys.executable).parent}:{self.folder}/tools:{os.environ['PATH']}"
         values = {name: self._value(str(v)) for name, v in given.items() if v is not None}
@@ -343,7 +343,7 @@ class Stack:
             assert time.monotonic() < end, f"{service} does not become healthy"
 
     def client(self) -> Redis:
-        """A connection with the compose file's password."""
+        """Connect with the compose file's password."""
         patience = Retry(ConstantBackoff(0.05), 200)
         return Redis(port=self.ports["6379"], password=PASSWORD, retry=patience)
 
@@ -511,7 +511,7 @@ def test_the_server_s_health_check_needs_the_password(stack: Stack) -> None:
     assert stack.is_healthy("redis")
 
 
-def test_the_trial_says_why_it_is_skipped_where_no_engine_can_be_started(tmp_path: Path) -> None:
+def test_the_container_checks_report_why_they_are_skipped_without_an_engine(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "robustness.containers"],
         env={"PATH": str(tmp_path), "TMPDIR": str(tmp_path)},

@@ -20,13 +20,13 @@ from selection.errors import (
     NotANumberError,
     RootNotObjectError,
 )
-from tests.support.json_reference import Members, judged
+from tests.support.json_reference import Members, parsed_batch
 
 PICKS = {"newspaper4k", "readability", "trafilatura"}
 
 
 def error_of(tmp_path: Path, data: bytes) -> DataError:
-    """The error that a file with these bytes ends with; there is no output then."""
+    """Return the error for a file with these bytes, which gets no output."""
     path = tmp_path / "batch.json"
     path.write_bytes(data)
     with pytest.raises(DataError) as caught:
@@ -178,7 +178,7 @@ def test_a_file_of_nothing(tmp_path: Path, data: bytes) -> None:
     assert error.byte == len(data)
 
 
-# A character of two bytes, so that not only the mark, if any, is no UTF-8.
+# A character of two bytes, so that more than the mark, if any, is invalid UTF-8.
 TEXT = '{"é": 1, "articles": []}'
 
 
@@ -230,7 +230,7 @@ def test_something_behind_the_root(tmp_path: Path, garbage: bytes, byte: int) ->
     [(b"", (0, 1, 1, None)), (b"\n ", (2, 2, 2, None)), (b"\xef\xbb\xbf\n", (4, 2, 1, None))],
     ids=["at once", "in line 2", "behind a BOM"],
 )
-def test_a_root_that_is_no_object(
+def test_a_root_that_is_not_an_object(
     tmp_path: Path, root: bytes, before: bytes, at: tuple[int, int, int, None]
 ) -> None:
     error = error_of(tmp_path, before + root)
@@ -264,7 +264,7 @@ def test_no_articles(tmp_path: Path, data: bytes) -> None:
         pytest.param(b'{"articles":[{}],"articles":', (28, 1, 29, None), id="the second one"),
     ],
 )
-def test_articles_that_is_no_list(
+def test_articles_that_is_not_a_list(
     tmp_path: Path, value: bytes, before: bytes, at: tuple[int, int, int, None]
 ) -> None:
     error = error_of(tmp_path, before + value + b"}")
@@ -272,7 +272,7 @@ def test_articles_that_is_no_list(
     assert place(error) == at
 
 
-def test_the_first_of_two_faults_is_told(tmp_path: Path) -> None:
+def test_the_first_of_two_faults_is_reported(tmp_path: Path) -> None:
     assert type(error_of(tmp_path, b'{"articles": 5, "x": "\xff"}')) is ArticlesNotListError
     assert type(error_of(tmp_path, b'{"articles": {}, "x": NaN}')) is ArticlesNotListError
     assert type(error_of(tmp_path, b'"root" "\xff"')) is RootNotObjectError
@@ -374,7 +374,7 @@ VALID = (
 
 
 def without_picks(root: Any) -> Any:
-    """The same without the last member of every article, which must be a right pick."""
+    """Remove the last member of every article, which must be a right pick."""
     return Members(
         (key, [without_pick(item) for item in value] if key == "articles" else value)
         for key, value in root
@@ -391,11 +391,11 @@ def without_pick(item: Any) -> Any:
 
 
 def disagreement(tmp_path: Path, data: bytes) -> str | None:
-    """What is wrong with what becomes of a file, if anything is."""
+    """Return what is wrong with the output of a file; None if it is right."""
     path, output = tmp_path / "batch.json", tmp_path / "batch_selected.json"
     path.write_bytes(data)
     try:
-        right = judged(data)
+        right = parsed_batch(data)
     except ValueError as error:
         right = error
     try:
@@ -409,7 +409,7 @@ def disagreement(tmp_path: Path, data: bytes) -> str | None:
     output.unlink()
     if isinstance(right, ValueError):
         return f"accepted, though {right}"
-    return None if without_picks(judged(found)) == right else f"became {found!r}"
+    return None if without_picks(parsed_batch(found)) == right else f"became {found!r}"
 
 
 def test_every_beginning_of_a_valid_file(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_the_names_found_most_often_come_first_and_are_five_at_most() -> None:
     assert warning.endswith(f"found instead: {names}")
 
 
-def test_valid_json_that_python_does_not_read_is_no_failure() -> None:
+def test_valid_json_that_python_does_not_read_is_not_a_failure() -> None:
     check = FieldCheck()
     deep = b'{"a": ' + b"[" * 50_000 + b"]" * 50_000 + b"}"
     check.add(0, deep)
@@ -132,7 +132,7 @@ def test_the_report_warns(wrong: Path) -> None:
 
 def test_the_log_of_a_job_warns(wrong: Path) -> None:
     code = (
-        "import sys; from selection import select_file; from worker import log_format, Settings;"
+        "import sys; from selection import select_file; from worker import Settings, log_format;"
         "log_format.set_up(Settings(log='json'));"
         "log_format.log_finish('j', select_file(sys.argv[1]))"
     )

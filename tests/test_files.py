@@ -74,7 +74,7 @@ REFUSED = {
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working directory, with a batch and with links that lead to it."""
+    """Make a working directory with a batch and with links to it."""
     (tmp_path / "a.json").write_bytes(BATCH)
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "here").symlink_to("..")
@@ -214,7 +214,7 @@ def test_a_folder_that_is_swapped_for_a_link_meanwhile_changes_nothing(tmp_path:
 
 
 def own_name(path: Path, target: str, inode: int | None = None, machine: str | None = None) -> Path:
-    """The name that this machine's temporary file of a target has, for a file that exists."""
+    """Return the name of this machine's temporary file of a target, for an existing file."""
     number = path.stat().st_ino if inode is None else inode
     return path.with_name(
         f".{target}.{machine or temporary._machine()}-{number:x}-0123456789abcdef.tmp"
@@ -222,7 +222,7 @@ def own_name(path: Path, target: str, inode: int | None = None, machine: str | N
 
 
 def abandoned(folder: Path, target: str, content: bytes = b"{") -> Path:
-    """A temporary file as a killed run leaves it."""
+    """Write a temporary file as a killed run leaves it."""
     path = folder / "new"
     path.write_bytes(content)
     return path.rename(own_name(path, target))
@@ -630,7 +630,7 @@ def test_the_packages_import_what_they_export_when_it_is_used() -> None:
     assert done.stdout.splitlines() == ["[]", "selection.batch worker.producer False"]
 
 
-def test_the_cores_where_the_system_does_not_say_which_ones(
+def test_the_number_of_cores_without_an_affinity_mask(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert cores.usable_cores() == len(os.sched_getaffinity(0))

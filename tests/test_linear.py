@@ -44,7 +44,7 @@ PLACES: dict[str, Callable[[str], dict[str, Any]]] = {
 
 
 class Recorder:
-    """Stands between the product and ijson and keeps the pieces of each parser."""
+    """Wraps ijson and records the pieces of each parser."""
 
     def __init__(self, backend: Any) -> None:
         self._backend = backend
@@ -91,7 +91,7 @@ def cut_strings(pieces: list[bytes]) -> Iterator[list[int]]:
 @pytest.mark.parametrize("backend", available().values(), ids=lambda backend: backend.name)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("size", [300_000, 5_000_000])
+@pytest.mark.parametrize("size", [300_000, pytest.param(5_000_000, marks=pytest.mark.slow)])
 def test_no_piece_ends_in_a_string_that_is_not_longer_than_a_buffer(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

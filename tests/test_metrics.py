@@ -1,4 +1,4 @@
-"""``selection-worker metrics``: right numbers over HTTP, whoever is gone."""
+"""``selection-worker metrics``: right numbers over HTTP, also without a server or workers."""
 
 from __future__ import annotations
 

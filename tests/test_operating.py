@@ -68,7 +68,7 @@ def enqueue(path: Path, workers: Workers, client: Redis) -> str:
 
 
 def findings(workers: Workers, **environment: str) -> dict[str, dict[str, str]]:
-    """What doctor finds, by subject."""
+    """Run doctor and return its results by subject."""
     done = run(workers, "doctor", "--json", cwd=None, **environment)
     assert "Traceback" not in done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines()]
@@ -117,7 +117,7 @@ def test_a_malformed_address_is_refused_without_any_part_of_it(url: str) -> None
     assert "s3cr" not in str(caught.value)
 
 
-def test_a_right_address_is_what_it_says() -> None:
+def test_a_valid_address_is_parsed() -> None:
     address = parse_url("X", "redis://me:p%2Fa%23%40@h:1/2")
     found = (address.username, address.password, address.host, address.port, address.db)
     assert found == ("me", "p/a#@", "h", 1, 2)
@@ -350,7 +350,7 @@ def test_health_is_of_a_living_process_and_not_of_a_zombie(workers: Workers) -> 
     ended = os.pidfd_open(process.pid)
     assert select.select([ended], [], [], 60)[0]
     os.close(ended)
-    # It has ended, and nobody has waited for it yet.
+    # It has ended, and its parent has not waited for it yet.
     assert not runs(process.pid)
     assert runs(os.getpid())
     process.wait(60)
@@ -477,7 +477,7 @@ def test_the_middle_of_a_long_text_is_left_out() -> None:
 
 @contextmanager
 def terminal(workers: Workers, *arguments: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-    """A command on a terminal of 80 columns and 24 lines."""
+    """Run a command on a terminal of 80 columns and 24 lines."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "worker", *arguments],

@@ -1,4 +1,4 @@
-"""What operators meet: odd jobs, wrong addresses, full servers, and what the commands say."""
+"""Malformed jobs, wrong addresses and full servers, and the messages of the commands."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Boom:
 
 
 @pytest.mark.parametrize("protocol", [1, 2, 3, 4, 5])
-def test_meta_is_read_alike_from_json_and_from_every_pickle(protocol: int) -> None:
+def test_meta_is_read_equally_from_json_and_from_every_pickle(protocol: int) -> None:
     meta = {
         "state": "retrying",
         "path": "/data/ä.json",
@@ -106,7 +106,7 @@ def test_meta_is_read_alike_from_json_and_from_every_pickle(protocol: int) -> No
         None,
     ],
 )
-def test_odd_meta_has_the_defaults(odd: object) -> None:
+def test_malformed_meta_has_the_defaults(odd: object) -> None:
     assert JobState.from_meta(odd) == JobState()
     assert JobState.from_bytes(json.dumps(odd).encode()) == JobState()
     assert JobState.from_bytes(pickle.dumps(odd)) == JobState()
@@ -149,7 +149,7 @@ def test_a_pickle_takes_neither_time_nor_memory_beyond_its_size() -> None:
     assert len(str(read(doubled + b".").value)) < 10_000
 
 
-# Odd jobs
+# Malformed jobs
 
 ODD_FIELDS: list[dict[str, bytes]] = [
     {"meta": b'{"articles": "12", "bytes_done": 1e400}'},
@@ -168,8 +168,8 @@ ODD_FIELDS: list[dict[str, bytes]] = [
 REGISTRIES = ("wip", "scheduled", "deferred", "finished", "failed", "canceled")
 
 
-def leave_odd_jobs(client: Redis) -> set[str]:
-    """One job for each kind of odd fields in each place of the queue; their ids."""
+def leave_malformed_jobs(client: Redis) -> set[str]:
+    """Write a job for each malformed field in each place of the queue; return their ids."""
     ids = set()
     for number, fields in enumerate(ODD_FIELDS):
         for place in (*REGISTRIES, "queue"):
@@ -185,9 +185,11 @@ def leave_odd_jobs(client: Redis) -> set[str]:
     return ids
 
 
-def test_no_odd_job_ends_a_command(folder: Path, workers: Workers, server: Server) -> None:
+def test_a_malformed_job_does_not_end_a_command(
+    folder: Path, workers: Workers, server: Server
+) -> None:
     client = server.client()
-    ids = leave_odd_jobs(client)
+    ids = leave_malformed_jobs(client)
     sound = results(workers, "enqueue", folder / "a.json")["a.json"]["job"]
 
     done = run(workers, "status", "--limit", "0", "--json")
@@ -233,7 +235,7 @@ def run(
 
 
 def results(workers: Workers, *arguments: str | Path, **environment: str) -> dict[str, Any]:
-    """What a command with --json prints, by the names of the batches or the subjects."""
+    """Run a command with --json; return its rows by batch name or subject."""
     lines = map(json.loads, run(workers, *arguments, "--json", **environment).stdout.splitlines())
     return {Path(line.get("path") or line.get("subject")).name: line for line in lines}
 
@@ -406,7 +408,7 @@ def test_a_module_in_the_working_directory_works_for_workers_and_commands(
 
 
 def findings(settings: Settings) -> dict[str, Finding]:
-    """What doctor finds, by subject."""
+    """Run doctor and return its results by subject."""
     return {finding.subject: finding for finding in examine(settings)}
 
 
@@ -590,7 +592,7 @@ print([f.message for f in jobs(connection, settings) if f.subject == "outputs"])
 
 
 def leave_jobs(client: Redis, place: str, state: str, amount: int, hour: int) -> list[str]:
-    """So many jobs that ended one second after the other; their ids, the last one first."""
+    """Write jobs that ended at intervals of a second; return their ids, the last one first."""
     ids = [f"{state}-{number}" for number in range(amount)]
     with client.pipeline(transaction=False) as pipeline:
         for number, job in enumerate(ids):
@@ -721,6 +723,7 @@ def test_a_failure_has_its_line_and_column(tmp_path: Path, workers: Workers) -> 
     assert all(line.startswith("selection-worker: ") for line in done.stderr.splitlines())
 
 
+@pytest.mark.slow
 def test_files_in_the_working_directory_are_not_imported_by_a_local_queue(folder: Path) -> None:
     for name in ("queue", "redis", "json", "click", "worker", "selection", "rq"):
         (folder / f"{name}.py").write_text(f"raise SystemExit('the wrong {name}')\n")
@@ -736,7 +739,7 @@ def test_files_in_the_working_directory_are_not_imported_by_a_local_queue(folder
     assert (folder / "b_selected.json").exists()
 
 
-# Orders
+# Commands
 
 
 def test_a_job_that_waits_or_runs_can_be_canceled(
@@ -968,6 +971,7 @@ print(len(status.read_workers(found.connect(), found)), health.is_alive(found))
         assert (seen.stdout, seen.stderr) == ("1 True\n", "")
 
 
+@pytest.mark.slow
 def test_a_job_has_no_more_processes_than_there_are_cores(tmp_path: Path) -> None:
     path = batches.write_long(tmp_path / "long.json", 300)
     process = subprocess.Popen(

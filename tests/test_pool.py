@@ -29,7 +29,7 @@ MANY = 10_000
 
 
 def workers() -> list[int]:
-    """The process ids of this process's children."""
+    """Return the process ids of this process's children."""
     return [
         int(child)
         for task in Path("/proc/self/task").iterdir()
@@ -44,7 +44,7 @@ def worth_workers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def batch(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Picks in turn, and between them items that are no articles."""
+    """Write picks in turn, with items between them that are not articles."""
     path = tmp_path_factory.mktemp("pool") / "batch.json"
     articles = [MAKERS[n % 3](id=n) if n % 7 else "no object" for n in range(MANY)]
     return batches.write(path, articles, before=[{}], after={"articles": [1]})
@@ -224,7 +224,7 @@ def test_the_command_takes_jobs(tmp_path: Path, batch: Path) -> None:
 
 @pytest.fixture(scope="module")
 def small_batches(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with more than the processes are worth, in 40 files of 0.3 MB; one is wrong."""
+    """Write 40 files of 0.3 MB, enough for several processes; one is invalid."""
     folder = tmp_path_factory.mktemp("small")
     padding = "x" * 3_000
     for number in range(40):
@@ -265,16 +265,19 @@ def test_many_small_batches_are_selected_as_by_one_process(
 def test_a_worker_that_writes_a_file_when_the_command_is_stopped_removes_it(
     small_batches: Path, tmp_path: Path, number: signal.Signals
 ) -> None:
-    process = subprocess.Popen(
-        [*SELECTION, "run", small_batches, "--output-dir", tmp_path, "--jobs", "2"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
+    process = frozen_while_it_writes(
+        partial(
+            subprocess.Popen,
+            [*SELECTION, "run", small_batches, "--output-dir", tmp_path, "--jobs", "2"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        ),
+        tmp_path / "0",  # any of the first ten
     )
-    assert process.stderr
-    next(line for line in process.stderr if "done" in line)
     os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
+    process.send_signal(signal.SIGCONT)
     _, messages = process.communicate(timeout=60)
     assert process.returncode == 128 + number
     assert "Traceback" not in messages

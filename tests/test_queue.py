@@ -54,7 +54,7 @@ def small(path: Path) -> Path:
 
 
 def running(job: str, workers: Workers, client: Redis) -> Batch:
-    """The job as soon as it tells of articles."""
+    """Wait until the job reports articles and return its state."""
     seen: list[Batch] = []
 
     def has_articles() -> bool:
@@ -66,7 +66,7 @@ def running(job: str, workers: Workers, client: Redis) -> Batch:
 
 
 def is_right(path: Path) -> bool:
-    """The output is complete and correct, and nothing else is left beside it."""
+    """Check that the output is complete and correct and that no other file is left."""
     output = path.with_name(f"{path.stem}_selected.json")
     verify_files(path, output)
     return not [name for name in os.listdir(path.parent) if name.endswith(".tmp")]
@@ -107,7 +107,7 @@ def test_200_files_none_lost_none_twice(
     assert counters["picks:readability"] == 200
 
 
-def test_by_name_with_nothing_of_ours_under_a_plain_worker(
+def test_a_job_by_name_runs_under_a_stock_rq_worker(
     tmp_path: Path, workers: Workers, client: Redis, events: Events
 ) -> None:
     path = small(tmp_path / "batch.json")
@@ -196,7 +196,7 @@ def test_the_timeout_grows_with_the_file(tmp_path: Path, workers: Workers, clien
     assert (job.result_ttl, job.failure_ttl) == (86_400, 604_800)
 
 
-# Failures told apart
+# Kinds of failures
 
 
 def test_bad_data_fails_at_once(
@@ -276,7 +276,7 @@ def test_a_path_outside_the_roots_fails_at_once(
 def test_a_job_that_takes_too_long_is_tried_again_and_leaves_nothing(
     tmp_path: Path, workers: Workers, client: Redis, events: Events
 ) -> None:
-    path = batches.write_long(tmp_path / "long.json", 1200)
+    path = batches.write_long(tmp_path / "long.json", 4000)
     workers.environment |= {
         "SELECTION_TIMEOUT": "1",
         "SELECTION_TIMEOUT_PER_MB": "0.0001",
@@ -316,7 +316,7 @@ def test_an_output_folder_that_cannot_be_written_is_final(
     tmp_path: Path, workers: Workers, client: Redis, events: Events
 ) -> None:
     path = small(tmp_path / "batch.json")
-    # Root may write anywhere; a folder in /proc takes nobody's files.
+    # Root can write to every folder except those in /proc.
     job = enqueue(path, workers, client, Path("/proc/selected.json"))
     workers.start("--burst").wait(60)
     [batch] = follow(client, workers.settings, [job])
@@ -325,7 +325,7 @@ def test_an_output_folder_that_cannot_be_written_is_final(
     assert os.listdir(tmp_path) == ["batch.json"]
 
 
-def test_whatever_a_producer_sends_ends_and_is_not_tried_in_vain(
+def test_a_malformed_call_fails_without_a_retry(
     tmp_path: Path, workers: Workers, client: Redis, events: Events
 ) -> None:
     path = small(tmp_path / "batch.json")
@@ -357,14 +357,14 @@ def test_whatever_a_producer_sends_ends_and_is_not_tried_in_vain(
 def test_a_killed_process_or_worker_at_any_moment_loses_nothing(
     tmp_path: Path, workers: Workers, client: Redis, events: Events
 ) -> None:
-    path = batches.write_long(tmp_path / "long.json", 400)
+    path = batches.write_long(tmp_path / "long.json", 1200)
     workers.environment["SELECTION_RETRY_DELAYS"] = ",".join("0" * 20)
     job = enqueue(path, workers, client)
     randomness = random.Random(2)
     for whole_worker in (False, True, False, True, False):
         process = workers.start()
         events.wait_for_start(job, 1 + events.of(job).count("started"))
-        # Somewhere in the run: after so many more looks at its progress.
+        # At a random moment of the run: after a number of reads of its progress.
         for _ in range(randomness.randrange(40)):
             client.hget(f"rq:job:{job}", "meta")
         victims = children(process.pid)
@@ -410,7 +410,7 @@ def test_what_is_known_of_a_killed_worker_ends_though_its_key_came_back_without_
 def test_a_batch_that_always_kills_its_process_fails_with_a_reason(
     tmp_path: Path, workers: Workers, client: Redis, events: Events
 ) -> None:
-    path = batches.write_long(tmp_path / "long.json", 400)
+    path = batches.write_long(tmp_path / "long.json", 1200)
     workers.environment["SELECTION_RETRY_DELAYS"] = "0,0"
     job = enqueue(path, workers, client)
     process = workers.start()
@@ -430,7 +430,7 @@ def test_a_batch_that_always_kills_its_process_fails_with_a_reason(
 def test_the_pool_ends_with_the_process_that_runs_the_batch(
     tmp_path: Path, workers: Workers, client: Redis, events: Events
 ) -> None:
-    path = batches.write_long(tmp_path / "long.json", 400)
+    path = batches.write_long(tmp_path / "long.json", 1200)
     workers.environment |= {"SELECTION_JOBS": "2", "SELECTION_RETRY_DELAYS": "0"}
     job = enqueue(path, workers, client)
     process = workers.start()
@@ -492,7 +492,7 @@ def test_a_server_that_is_gone_never_fails_the_selection(
 
 
 @pytest.mark.slow
-def test_told_to_stop_a_worker_finishes_its_batch_in_the_grace_period(
+def test_a_stopped_worker_finishes_its_batch_in_the_grace_period(
     tmp_path: Path, workers: Workers, client: Redis, events: Events
 ) -> None:
     path = batches.write_long(tmp_path / "long.json", 300)
@@ -506,7 +506,7 @@ def test_told_to_stop_a_worker_finishes_its_batch_in_the_grace_period(
 
 
 @pytest.mark.slow
-def test_told_to_stop_a_worker_hands_a_long_batch_back(
+def test_a_stopped_worker_requeues_a_long_batch(
     tmp_path: Path, workers: Workers, client: Redis, events: Events
 ) -> None:
     path = batches.write_long(tmp_path / "long.json", 1200)
@@ -530,7 +530,7 @@ def test_told_to_stop_a_worker_hands_a_long_batch_back(
 
 
 @pytest.mark.slow
-def test_a_running_job_tells_how_far_it_is(
+def test_a_running_job_reports_its_progress(
     tmp_path: Path, workers: Workers, client: Redis, events: Events
 ) -> None:
     path = batches.write_long(tmp_path / "long.json", 2000)

@@ -40,7 +40,7 @@ Opener = Callable[[bytes], MemoryInput]
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> Opener:
-    """A function that sets the bytes which every reader opens, and gives the open input."""
+    """Return a function that sets the bytes which every reader opens and returns the input."""
 
     def make(data: bytes) -> MemoryInput:
         source = MemoryInput(data)

@@ -50,7 +50,7 @@ def facts(article: Any) -> Facts:
 # ----------------------------------------------------------------------------- facts
 
 
-def test_facts_of_a_clear_call() -> None:
+def test_the_statistics_of_an_article_with_a_clear_winner() -> None:
     # COMMON has 10 tokens, 6 shingles; three more tokens make 9 shingles of which 6 are
     # shared: 2 x 6 / (6 + 9) = 0.8. The third has 2 shingles and nothing in common.
     found = facts(batches.article(COMMON, OTHER, COMMON + " a b c", id=7, url="u"))
@@ -148,7 +148,7 @@ def test_names_beside_what_json_cannot_hold() -> None:
     assert (found.url, found.title) == ("\ufffd", "t")
 
 
-def test_facts_as_plain_data_are_flat() -> None:
+def test_article_statistics_as_json_are_flat() -> None:
     row = facts(batches.article(COMMON, OTHER, COMMON + " a b c", id="x")).as_dict()
     assert row["pick"] == "newspaper4k"
     assert row["rule"] == "score"
@@ -164,7 +164,7 @@ def test_facts_as_plain_data_are_flat() -> None:
 # -------------------------------------------------------------------------- overview
 
 
-def test_overview_counts() -> None:
+def test_batch_statistics_count_articles() -> None:
     overview = Overview()
     for article in (
         batches.article(COMMON, OTHER, COMMON + " a b c"),  # scores 1, 0, 0.8
@@ -195,13 +195,13 @@ def test_overview_counts() -> None:
 # ----------------------------------------------------------------------------- marks
 
 
-def test_passages_of_consensus_and_surplus() -> None:
+def test_segments_of_consensus_and_surplus() -> None:
     one, other = passages(["Before. " + COMMON + ", after * that.", COMMON.upper()])
     assert one == ["Before. ", COMMON + ",", " after * that."]
     assert other == ["", COMMON.upper(), ""]
 
 
-def test_passages_are_those_of_the_raw_text() -> None:
+def test_segments_are_those_of_the_raw_text() -> None:
     marked = "<b>one</b> [two three](http://x.example/y) four &amp; f&#105;ve!"
     one, other = passages([marked + " six", "zero one two three four five"])
     assert one == ["<b>", marked[3:], " six"]
@@ -233,7 +233,7 @@ def test_the_offset_map_shows_what_is_compared(text: str) -> None:
 
 
 @given(MARKUP, MARKUP)
-def test_passages_joined_are_the_text(one: str, other: str) -> None:
+def test_segments_joined_are_the_text(one: str, other: str) -> None:
     texts = [one + " a b a b a", "a b a b a " + other]
     assert ["".join(found) for found in passages(texts)] == texts
 
@@ -247,10 +247,10 @@ def test_marked_tokens_are_the_shingles_that_were_counted() -> None:
     assert passages([text, "zero " + text]) == [["", text, ""], ["zero ", text, ""]]
 
 
-# ----------------------------------------------------------------------------- shelf
+# ------------------------------------------------------------------------- the ranked spool
 
 
-def test_a_shelf_keeps_what_ranks_highest_in_the_order_of_the_batch() -> None:
+def test_a_spool_keeps_the_highest_ranks_in_the_order_of_the_batch() -> None:
     with Shelf(10) as shelf:
         for index, rank in enumerate([0.1, 0.9, 0.5, 0.5, 0.2]):
             if shelf.wants(rank, index):
@@ -260,7 +260,7 @@ def test_a_shelf_keeps_what_ranks_highest_in_the_order_of_the_batch() -> None:
         assert (len(shelf), shelf.left_out) == (2, 3)
 
 
-def test_a_shelf_refuses_what_is_too_large_and_keeps_the_rest() -> None:
+def test_a_spool_refuses_what_is_too_large_and_keeps_the_rest() -> None:
     with Shelf(5) as shelf:
         shelf.put(1.0, 0, b"123456")
         assert shelf.wants(0.5, 1)
@@ -272,7 +272,7 @@ def test_a_shelf_refuses_what_is_too_large_and_keeps_the_rest() -> None:
         assert nothing.left_out == 1
 
 
-def test_a_shelf_of_ever_higher_ranks_keeps_its_file_small(
+def test_a_spool_of_increasing_ranks_keeps_its_file_small(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files: list[Any] = []
@@ -300,7 +300,7 @@ class FullDisk(io.BytesIO):
         raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_a_shelf_without_space_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_spool_without_space_reports_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.TemporaryFile", FullDisk)
     with Shelf(10) as shelf:
         shelf.put(1.0, 0, b"1234")
@@ -311,7 +311,7 @@ def test_a_shelf_without_space_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
 # ------------------------------------------------------------------------------ page
 
 
-def test_the_page_holds_texts_up_to_the_limit_and_says_what_is_left_out(tmp_path: Path) -> None:
+def test_the_page_has_texts_up_to_the_limit_and_reports_what_is_left_out(tmp_path: Path) -> None:
     apart = batches.article("a b c", "d e f", "g h i")
     articles = [batches.picks_newspaper4k(), apart, batches.picks_newspaper4k(), {}]
     path = batches.write(tmp_path / "b.json", articles)
@@ -541,7 +541,7 @@ def test_report_that_fails_leaves_all_as_it_was(
     assert {path: path.read_bytes() for path in batch.parent.iterdir()} == before
 
 
-def test_the_documented_example_reads_the_facts(tmp_path: Path) -> None:
+def test_the_documented_example_reads_the_statistics(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "report.md").read_text()
     (example,) = [
         code for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "polars" in code

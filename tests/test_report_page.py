@@ -15,7 +15,7 @@ from tests.support import batches
 from tests.support.batches import COMMON, OTHER
 from tests.support.browser import DESKTOP, PHONE, launched, opened
 
-# It ends what it may stand in and runs what it can.
+# Text that ends the element around it and runs scripts, if it is not escaped.
 HOSTILE = (
     "</script><script>alert(1)</script></title></style><!-- <img src=x onerror=alert(2)> "
     "<svg onload=alert(3)> \" ' onfocus=alert(4) autofocus ${alert(5)} &lt;b&gt; \\u003cb> "
@@ -57,7 +57,7 @@ def rows(page: Page, key: str = "index") -> list[str]:
     return page.locator(f"#list tbody td[data-key={key}]").all_text_contents()
 
 
-def test_overview_shows_counts_and_figures(browser: Browser, report: Path) -> None:
+def test_the_page_shows_counts_and_charts(browser: Browser, report: Path) -> None:
     with opened(browser, report) as page:
         expect(page.get_by_role("heading", name="Overview")).to_be_visible()
         tiles = page.locator(".tiles strong").all_text_contents()
@@ -185,7 +185,7 @@ def test_the_arithmetic_without_a_consensus(
         expect(page.locator(".arithmetic")).to_have_text(line)
 
 
-def test_the_tie_pool_is_told(browser: Browser, report: Path) -> None:
+def test_the_tie_pool_is_shown(browser: Browser, report: Path) -> None:
     with opened(browser, report, "#article-0") as page:
         states = page.locator(".candidate .state").all_text_contents()
         assert states == ["usable, in the tie pool", "usable, in the tie pool", "usable"]
@@ -287,7 +287,7 @@ def test_names_are_sorted_as_in_a_dictionary(browser: Browser, tmp_path: Path) -
         assert rows(page, "name") == order
 
 
-def test_the_list_says_what_is_left_out_of_it(
+def test_the_list_reports_what_is_left_out_of_it(
     browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("selection.report.write.ROW_LIMIT", 1_000)
@@ -366,7 +366,7 @@ def test_surplus_is_marked_without_the_white_space_around_it(
         assert text.locator(".surplus").all_text_contents() == [surplus]
 
 
-def test_why_there_is_no_text_is_told_with_and_without_room_for_texts(
+def test_a_missing_text_is_explained_with_and_without_room_for_texts(
     browser: Browser, tmp_path: Path
 ) -> None:
     failed = batches.article("", "", "!?")
@@ -387,7 +387,7 @@ def test_why_there_is_no_text_is_told_with_and_without_room_for_texts(
             assert page.locator(".candidate .text").all_text_contents() == text
 
 
-def test_without_script_the_overview_is_there(browser: Browser, report: Path) -> None:
+def test_the_statistics_are_shown_without_javascript(browser: Browser, report: Path) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(report.as_uri())

@@ -1,9 +1,10 @@
-"""The rules of docs/algorithm.md, each by hand.
+"""The rules of docs/algorithm.md, by values worked out by hand.
 
-Texts are made of a few distinct words, so that every count can be worked out by hand: n
-distinct words give n - 4 shingles, and a passage of m words that two texts share gives them
-m - 4 shingles in common. With K for the size of the consensus, n for a candidate's shingles
-and i for those in the consensus, coverage is i / K, support i / n and the score 2i / (K + n).
+Texts consist of a few distinct words, so that every count can be worked out by hand: n
+distinct words give n - 4 shingles, and a part of m words that two texts share gives them
+m - 4 common shingles. With K for the size of the consensus, n for a candidate's shingles and i
+for those in the consensus, coverage is i / K, support i / n and the score 2i / (K + n) (rules
+4.2 to 4.4).
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ ABSENT = object()
 
 
 def examples(number: int) -> settings:
-    """So many, however slow the machine is."""
+    """Return settings for a number of examples without a deadline."""
     return settings(
         max_examples=number, deadline=None, suppress_health_check=[HealthCheck.too_slow]
     )
 
 
 def words(count: int, prefix: str = "w") -> list[str]:
-    """So many distinct words; texts with different prefixes have none in common."""
+    """Return distinct words; texts with different prefixes have none in common."""
     return [f"{prefix}{number}" for number in range(count)]
 
 
@@ -48,7 +49,7 @@ def article(
     *,
     errors: Mapping[Extractor, object] | None = None,
 ) -> dict[str, Any]:
-    """An article as the extraction pipeline writes it."""
+    """Return an article as the extraction pipeline writes it."""
     made: dict[str, Any] = {"id": "1"}
     for extractor, text in ((N, newspaper4k), (R, readability), (T, trafilatura)):
         text = " ".join(text) if isinstance(text, list) else text
@@ -87,7 +88,7 @@ def pick(decision: Decision) -> tuple[Extractor, Rule]:
     return decision.extractor, decision.rule
 
 
-# ------------------------------------------------------------- the obligatory cases
+# -------------------------------------------------------------------- mandatory cases
 
 
 def test_ct_001_a_clear_winner_has_the_highest_score(decide: Decide) -> None:
@@ -168,7 +169,7 @@ def test_ct_006_the_only_usable_candidate_wins(decide: Decide) -> None:
 
 
 def test_ct_007_without_a_usable_candidate_the_degraded_are_compared(decide: Decide) -> None:
-    # As CT-001, with errors.
+    # Degraded candidates with the texts of a clear winner.
     body = words(24)
     errors = dict.fromkeys(Extractor, "HTTP 500")
     decision = decide(article(body[:14], body, body + words(20, "x"), errors=errors))
@@ -223,7 +224,7 @@ def test_ct_011_a_part_of_the_common_content_loses_by_low_coverage(decide: Decid
     assert pick(decision) == (R, Rule.TIE_FEWEST_SHINGLES)
 
 
-# ------------------------------------------------------------- scenarios of User Story 1
+# ------------------------------------------------------------- texts of one article
 
 
 def test_us1_scenario_1_the_highest_score_is_selected_where_two_agree(decide: Decide) -> None:
@@ -270,7 +271,7 @@ def test_us1_scenario_3_a_short_snippet_loses_by_low_coverage(decide: Decide) ->
     assert decision.extractor is R
 
 
-# ------------------------------------------------------------- scenarios of User Story 2
+# ------------------------------------------------------------- missing texts and errors
 
 
 @pytest.mark.parametrize(
@@ -344,20 +345,20 @@ def test_us2_scenario_4_all_failed_or_empty_gives_newspaper4k(decide: Decide) ->
     assert pick(decision) == (N, Rule.FALLBACK)
 
 
-# ------------------------------------------------------- edge cases of the specification
-# An empty list of articles is a matter of whole files and stands among the tests of those.
+# ----------------------------------------------------------------------- edge cases
+# The tests of whole files cover an empty list of articles.
 
 
 @pytest.mark.parametrize(("there", "right"), [((N, R, T), N), ((R, T), R), ((N, T), N)])
 def test_edge_exact_score_and_count_tie_goes_newspaper4k_readability_trafilatura(
     decide: Decide, there: tuple[Extractor, ...], right: Extractor
 ) -> None:
-    # Three passages of 10 shingles, of which each text has another two, and 4 windows across
-    # the seam that nobody else has: different texts, equal scores, equal sizes.
+    # Three parts of 10 shingles, of which each text has another two, and 4 windows across
+    # the seam that no other text has: different texts, equal scores, equal sizes.
     a, b, c = words(14, "a"), words(14, "b"), words(14, "c")
     texts = {N: a + b, R: b + c, T: c + a}
     decision = decide(article(*(texts[e] if e in there else None for e in (N, R, T))))
-    # All three: consensus 30, of which each has 20. Two: the 10 of the one passage they share.
+    # All three: consensus 30, of which each has 20. Two: the 10 of the one part they share.
     score = 40 / (30 + 24) if len(there) == 3 else 20 / (10 + 24)
     assert scores(decision) == [score if e in there else None for e in (N, R, T)]
     assert shingles(decision) == [24 if e in there else 0 for e in (N, R, T)]
@@ -524,7 +525,7 @@ def test_each_extractor_has_its_text_in_its_own_field(
 
 
 def test_no_other_field_has_a_part_in_the_choice(decide: Decide) -> None:
-    # Rule 1.1: titles, mark-up and an earlier pick say trafilatura, and nothing follows.
+    # Rule 1.1: titles, mark-up and an earlier pick favour trafilatura, without effect.
     made = article(words(6, "n"), words(7, "r"), words(5, "t"))
     plain = decide(made)
     body = " ".join(words(44))
@@ -554,7 +555,7 @@ def test_repeated_shingles_count_once(decide: Decide, text: str, tokens: int, ri
     assert (measured.tokens, measured.shingles) == (tokens, right)
 
 
-def test_a_repeated_passage_does_not_weigh_more_in_a_score(decide: Decide) -> None:
+def test_a_repeated_part_does_not_weigh_more_in_a_score(decide: Decide) -> None:
     # Trafilatura says the body twice; what is new are the 4 windows across the seam.
     body = words(24)
     decision = decide(article(body, None, body + body))
@@ -565,7 +566,7 @@ def test_a_repeated_passage_does_not_weigh_more_in_a_score(decide: Decide) -> No
     assert pick(decision) == (N, Rule.SCORE)
 
 
-def test_a_shingle_repeated_in_one_text_only_is_no_consensus(decide: Decide) -> None:
+def test_a_shingle_repeated_in_one_text_only_is_not_in_the_consensus(decide: Decide) -> None:
     decision = decide(article("a b c d e a b c d e", words(9, "r"), words(9, "t")))
     assert decision.consensus == 0
 
@@ -635,7 +636,7 @@ def test_a_difference_of_exactly_003_is_a_tie(decide: Decide) -> None:
     assert pick(decision) == (R, Rule.TIE_FEWEST_SHINGLES)
 
 
-def test_one_shingle_beyond_a_difference_of_003_is_no_tie(decide: Decide) -> None:
+def test_one_shingle_beyond_a_difference_of_003_is_not_a_tie(decide: Decide) -> None:
     # As before with one word less: 192/199 is 0.035 below 1.
     body = words(107)
     decision = decide(article(body, body[:100], body))
@@ -658,7 +659,7 @@ def test_exactly_003_of_excess_is_a_tie_and_one_more_is_none(decide: Decide) -> 
     assert pick(beyond) == (R, Rule.SCORE)
 
 
-def test_a_difference_above_003_by_half_a_billionth_is_no_tie(decide: Decide) -> None:
+def test_a_difference_above_003_by_half_a_billionth_is_not_a_tie(decide: Decide) -> None:
     # Consensus 2220, in N and T. N has 7 more: 4440/4447. R has 2101 of it and 18 more:
     # 4202/4339. 4440 * 4339 - 4202 * 4447 = 578866, and 0.03 * 4447 * 4339 = 578865.99.
     # As a tie it would go to R, the smallest.
@@ -695,13 +696,13 @@ def test_the_tie_is_measured_from_the_best_and_not_from_neighbour_to_neighbour(
     [None, True, 0, 1.5, float("nan"), "newspaper4k", "", [], ["trafilatura"], [{}], {}, {"a": 1}],
     ids=repr,
 )
-def test_what_is_no_article_gets_the_fallback(decide: Decide, value: object) -> None:
+def test_an_item_that_is_not_an_article_gets_the_fallback(decide: Decide, value: object) -> None:
     decision = decide(value)
     assert states(decision) == [UNAVAILABLE] * 3
     assert pick(decision) == (N, Rule.FALLBACK)
 
 
-def test_values_nested_deeper_than_python_recurses_are_no_text_but_an_error(decide: Decide) -> None:
+def test_values_nested_deeper_than_python_recurses_are_errors_not_texts(decide: Decide) -> None:
     deep: list[Any] = []
     for _ in range(100_000):
         deep = [deep]

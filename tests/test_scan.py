@@ -32,7 +32,7 @@ def skipped_in(data: bytes, read_size: int = ALL_AT_ONCE) -> int:
 
 
 def fields_of(block: Any, extractor: str) -> dict[str, Any] | None:
-    """The three fields of a block that are read, as ``json`` read them; None for no block."""
+    """Return the three relevant fields of a block as ``json`` reads them; None without a block."""
     if not isinstance(block, dict):
         return None
     names = (documents.TEXT_FIELDS[extractor], "error", "title")
@@ -40,7 +40,7 @@ def fields_of(block: Any, extractor: str) -> dict[str, Any] | None:
 
 
 def comparable(value: Any) -> Any:
-    """A list or object counts by whether it is empty, a number or a boolean by being one."""
+    """Reduce a list or object to whether it is empty, a number or a boolean to its type."""
     if isinstance(value, (list, dict)):
         return ("container", bool(value))
     if value is None or isinstance(value, str):
@@ -153,7 +153,7 @@ def test_only_objects_directly_in_the_roots_articles_are_articles(
         assert [article.raw for article in articles_of(data, read_size)] == found
 
 
-def test_items_that_are_no_objects_count_as_skipped_and_in_the_numbering() -> None:
+def test_items_that_are_not_objects_count_as_skipped_and_in_the_numbering() -> None:
     data = b'{"articles": [1, "a", null, {}, [], [{}], true, {}, -0.5]}'
     for read_size in (1, 5, ALL_AT_ONCE):
         assert [article.index for article in articles_of(data, read_size)] == [3, 7]
@@ -291,7 +291,7 @@ def test_nesting_of_100_000_levels() -> None:
     assert last.index == 1
 
 
-def test_a_number_may_have_a_mebibyte_and_no_more() -> None:
+def test_a_number_has_at_most_a_mebibyte() -> None:
     # 1 MiB of characters is the documented limit; what is longer has a typed error.
     longest = b"1" * (1 << 20)
     (found,) = articles_of(b'{"articles": [{"n": ' + longest + b"}]}", 1 << 18)

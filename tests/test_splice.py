@@ -19,7 +19,7 @@ from tests.support.documents import Document, unhurried
 
 
 def selected(data: bytes, read_size: int = 1 << 20) -> bytes:
-    """The whole batch with every pick in it."""
+    """Return the whole batch with every pick in it."""
     return b"".join(
         with_pick(part, select_article(part.fields).extractor)
         if isinstance(part, Article)
@@ -182,13 +182,13 @@ def test_an_indented_batch_gets_one_line_per_article() -> None:
         pytest.param(b'{"a": "\\"", "selected_\\u0065xtractor": ', b"\t}", id="last, escaped"),
     ],
 )
-def test_a_value_of_any_kind_is_replaced_where_it_stands(
+def test_a_value_of_any_kind_is_replaced_in_its_place(
     before: bytes, old: bytes, after: bytes
 ) -> None:
     assert spliced(before + old + after) == before + b'"readability"' + after
 
 
-def test_a_key_that_stands_twice_is_replaced_twice() -> None:
+def test_a_repeated_key_is_replaced_twice() -> None:
     # Readers take the last one or the first one; both must find the pick.
     assert spliced(b'{"selected_extractor": 1, "a": 2, "selected\\u005fextractor":[]}') == (
         b'{"selected_extractor": "readability", "a": 2, "selected\\u005fextractor":"readability"}'
@@ -218,7 +218,7 @@ def test_data_that_looks_like_the_member_stays(member: bytes) -> None:
     )
 
 
-def test_what_is_no_article_gets_none() -> None:
+def test_an_item_that_is_not_an_article_gets_no_pick() -> None:
     assert selected(
         b'{"selected_extractor": 1, "x": [{}], "articles": [1, [{}], "{}", {}], "y": {}}'
     ) == (

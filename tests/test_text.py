@@ -1,4 +1,4 @@
-"""From a text to its tokens (rules 2.1 to 2.8): by hand, and against the plain recipe."""
+"""Tokens of texts (rules 2.1 to 2.8): by hand, and against the reference on any text."""
 
 # ruff: noqa: RUF001 (characters that look like others are the matter here)
 
@@ -28,7 +28,7 @@ from tests.support.texts import ENTITIES, MARKUP, TEXTS, examples
 
 
 def tokens(text: str) -> list[str]:
-    """The product's tokens of a text."""
+    """Return the package's tokens of a text."""
     return [token for word in visible_text(text).split() for token in word_tokens(word)]
 
 
@@ -147,7 +147,7 @@ def test_links_keep_their_anchor(text: str, right: str) -> None:
         ("um> dois", "um> dois"),
         # A tag may be all there is of an anchor.
         ("[<b>um</b>](x)", " um "),
-        # What stands in "<" and ">" is a tag, an address, too.
+        # What is between "<" and ">" is a tag, an address, too.
         ("<https://example.org> um", "  um"),
     ],
 )
@@ -176,12 +176,12 @@ def test_tags_leave_a_space(text: str, right: str) -> None:
         pytest.param("m² ½ ① Ⅳ №5 1ª", "m2 1 2 1 iv no5 1a", id="compatibility"),
         pytest.param("ｶﾞｰﾙ", ["ガール"], id="halfwidth-katakana"),
         pytest.param("\u1112\u1161\u11ab", ["한"], id="hangul-jamo"),
-        # A mark that nothing composes with is no letter.
+        # A mark that composes with nothing is not a letter.
         pytest.param("x\u0301y", "x y", id="lone-mark"),
         # Lower case
         pytest.param("ÁÇÃO Straße ΟΔΟΣ", "áção straße οδος", id="case"),
         pytest.param("ΣΑΣ ΣΣ Σ", "σας σς σ", id="final-sigma"),
-        # Its lower case is "i" and a mark above, which is no letter.
+        # Its lower case is "i" and a mark above, which is not a letter.
         pytest.param("İstanbul", "i stanbul", id="dotted-capital-i"),
         # Other scripts
         pytest.param("東京都、千代田区。", "東京都 千代田区", id="cjk"),
@@ -229,7 +229,7 @@ def test_all_that_decomposes_into_marks_alone_is_put_in_order_beforehand() -> No
 
 @examples(20)
 @given(st.randoms(use_true_random=False))
-def test_a_word_of_all_marks_in_any_order_has_the_plain_recipes_tokens(random: Random) -> None:
+def test_a_word_of_all_marks_in_any_order_has_the_reference_tokens(random: Random) -> None:
     # Behind letters that compose with some of them.
     marks = [char for char in map(chr, range(0x20000)) if unicodedata.combining(char)]
     random.shuffle(marks)
@@ -237,7 +237,7 @@ def test_a_word_of_all_marks_in_any_order_has_the_plain_recipes_tokens(random: R
     assert tokens(word) == reference.tokens(word)
 
 
-def test_every_character_has_the_plain_recipes_tokens() -> None:
+def test_every_character_has_the_reference_tokens() -> None:
     # In a word with a letter before it, a letter whose lower case looks around, and itself.
     unassigned = {"Cn", "Co", "Cs"}
     wrong = [
@@ -256,7 +256,7 @@ _AWKWARD += ["㏂", "ﷺ1", "e\u0301", "\uff9e", "ｶ", "\U0001d165", "ǅ", "\u0
 
 @examples(500)
 @given(st.lists(st.sampled_from(_AWKWARD), max_size=30).map("".join), st.integers(1, 5))
-def test_a_word_folded_in_pieces_has_the_plain_recipes_tokens(word: str, size: int) -> None:
+def test_a_word_folded_in_pieces_has_the_reference_tokens(word: str, size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("selection.text.tokens.PIECE", size)
         assert list(word_tokens(word)) == reference.tokens(word)
@@ -300,31 +300,31 @@ def test_a_long_run_of_marks_takes_no_object_a_mark() -> None:
     assert peak < 4_000_000
 
 
-# ---------------------------------------------------------------- against the plain recipe
+# ---------------------------------------------------------------- against the reference
 
 
 @examples(1200)
 @given(MARKUP)
-def test_visible_text_is_that_of_the_plain_expressions(text: str) -> None:
+def test_visible_text_is_that_of_the_reference(text: str) -> None:
     assert visible_text(text) == reference.visible_text(text)
 
 
 @examples(600)
 @given(ENTITIES)
-def test_references_are_decoded_as_by_the_plain_recipe(text: str) -> None:
+def test_character_references_are_decoded_as_by_the_reference(text: str) -> None:
     assert visible_text(text) == reference.visible_text(text)
 
 
 @examples(1000)
 @given(TEXTS)
-def test_tokens_are_the_plain_recipes_tokens(text: str) -> None:
+def test_tokens_are_the_reference_tokens(text: str) -> None:
     assert tokens(text) == reference.tokens(text)
 
 
 @examples(200)
 @given(st.lists(TEXTS, min_size=1, max_size=4))
-def test_packed_texts_have_one_number_for_each_token_of_the_plain_recipe(texts: list[str]) -> None:
-    packed = pack_texts([visible_text(text) for text in texts])
+def test_packed_texts_have_one_number_for_each_reference_token(texts: list[str]) -> None:
+    packed = pack_texts(texts)
     size = vocabulary.ID_BYTES
     numbers = [[ids[i : i + size] for i in range(0, len(ids), size)] for ids in packed]
     right = [reference.tokens(text) for text in texts]
@@ -422,7 +422,7 @@ def test_another_thread_does_not_change_the_numbers_half_way(
     assert three.startswith(one)
 
 
-# ------------------------------------------------- what the plain recipe cannot be given
+# ------------------------------------------------- texts that the reference does not support
 
 
 @pytest.mark.parametrize(
@@ -444,7 +444,7 @@ def test_a_reference_of_thousands_of_digits_is_decoded(text: str, right: str) ->
 
 def test_a_reference_of_thousands_of_digits_stops_no_article() -> None:
     decision = select_article({"trafilatura": {"text": "gol &#" + "9" * 5000 + "; fim"}})
-    # U+FFFD is no letter.
+    # U+FFFD is not a letter.
     assert decision.candidates[2].tokens == 2
     assert decision.extractor == "trafilatura"
 
@@ -479,7 +479,7 @@ MEGABYTE = 1_000_000
         pytest.param("&#" * (MEGABYTE // 2), "&#" * (MEGABYTE // 2), id="references"),
     ],
 )
-def test_a_hostile_megabyte_has_the_plain_recipes_result(text: str, right: str) -> None:
+def test_a_hostile_megabyte_has_the_reference_result(text: str, right: str) -> None:
     assert visible_text(text) == right
 
 
@@ -497,7 +497,7 @@ def test_a_hostile_megabyte_has_the_plain_recipes_result(text: str, right: str) 
         pytest.param("x_" * 300_000, ["x"] * 300_000, id="one-word-of-many-tokens"),
     ],
 )
-def test_a_hostile_word_has_the_plain_recipes_tokens(text: str, right: list[str]) -> None:
+def test_a_hostile_word_has_the_reference_tokens(text: str, right: list[str]) -> None:
     assert tokens(text) == right
 
 

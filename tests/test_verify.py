@@ -83,7 +83,7 @@ def test_an_input_with_the_pick_twice_needs_it_twice(tmp_path: Path) -> None:
         verify(tmp_path, twice.replace(b": 1", b': "newspaper4k"'), twice)
 
 
-def test_an_output_that_is_no_json(tmp_path: Path) -> None:
+def test_an_output_that_is_not_json(tmp_path: Path) -> None:
     with pytest.raises(SelectionError) as caught:
         verify(tmp_path, OUTPUT[:-1])
     assert caught.value.path == str(tmp_path / "out.json")

@@ -32,7 +32,7 @@ def run(
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Two batches, one that is no batch, and an output."""
+    """Two batches, one that is not a batch, and an output."""
     batches.write(tmp_path / "a.json", [batches.picks_newspaper4k()])
     batches.write(tmp_path / "b.json", [batches.picks_readability()] * 2)
     (tmp_path / "c.json").write_text("[]")
@@ -267,7 +267,7 @@ def test_local_with_json_prints_jobs_alone(folder: Path, workers: Workers) -> No
     assert f"report: {folder / 'a_report.html'}" in done.stderr
 
 
-def test_local_tells_that_a_report_cannot_be_made(folder: Path, workers: Workers) -> None:
+def test_local_reports_that_a_page_cannot_be_written(folder: Path, workers: Workers) -> None:
     (folder / "a_report.html").mkdir()
     done = run(workers, "local", folder / "a.json", folder / "b.json", TMPDIR=str(folder))
     assert done.returncode == 73
@@ -276,7 +276,7 @@ def test_local_tells_that_a_report_cannot_be_made(folder: Path, workers: Workers
     assert (folder / "b_report.html").exists()
 
 
-def test_local_tells_a_failure_by_its_code(folder: Path, workers: Workers) -> None:
+def test_the_exit_code_of_local_is_that_of_the_failure(folder: Path, workers: Workers) -> None:
     done = run(workers, "local", folder / "c.json")
     assert done.returncode == 65
     assert "RootNotObjectError" in done.stdout
@@ -320,7 +320,7 @@ def test_local_killed_takes_its_server_with_it(tmp_path: Path, workers: Workers)
     process.stderr.close()
     assert select.select([ended], [], [], 60)[0]
     os.close(ended)
-    # The worker was told to stop, too; it waits a minute or two for the server to come back.
+    # The worker has got a signal, too; it waits a minute or two for the server to return.
     for pid in (*children(its_worker), its_worker):
         kill(pid)
 

@@ -1,4 +1,4 @@
-"""A worker process survives odd jobs, kills, outages and clocks, and no job is lost by them."""
+"""A worker survives malformed jobs, kills, outages and wrong clocks without losing a job."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_the_name_of_a_killed_worker_is_free_at_once(
     assert started.poll() is None
 
 
-# Odd jobs
+# Malformed jobs
 
 
 ODD_META = [
@@ -564,7 +564,7 @@ def test_a_job_by_name_has_the_timeout_of_the_settings(
     assert client.hget(f"rq:job:{own.id}", "timeout") == b"77"
 
 
-def test_an_error_without_words_has_some() -> None:
+def test_an_error_without_a_message_gets_one() -> None:
     assert "out of memory" in error_as_dict(MemoryError())["message"]
     assert error_as_dict(KeyError())["message"] == "KeyError"
 

@@ -1,6 +1,6 @@
-"""What the documentation promises of the containers, one function each, in this order.
+"""The documented behaviour of the containers, one check each, in this order.
 
-A check returns what is wrong, or nothing.
+A check returns what is wrong, or "".
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def a_killed_worker_comes_back_and_its_batch_is_selected(fleet: Fleet) -> str:
     return _wrong_output(fleet, "killed.json")
 
 
-def a_stopped_worker_gives_its_batch_back(fleet: Fleet) -> str:
+def a_stopped_worker_requeues_its_batch(fleet: Fleet) -> str:
     if fleet.up(SELECTION_GRACE="1"):
         return "up fails"
     _write(fleet, "stopped.json", _LARGE)
@@ -189,7 +189,7 @@ CHECKS = (
     every_container_is_confined,
     what_a_worker_imports_is_compiled,
     a_killed_worker_comes_back_and_its_batch_is_selected,
-    a_stopped_worker_gives_its_batch_back,
+    a_stopped_worker_requeues_its_batch,
     the_size_of_the_fleet_can_be_changed,
     down_leaves_nothing,
 )

@@ -1,4 +1,4 @@
-"""A Docker engine of its own, with all its files in one folder, that leaves the host as it was.
+"""A private Docker engine with all files in one folder, which does not change the host.
 
 It runs without firewall rules and without forwarding: containers reach each other and the host
 reaches their published ports, while a build uses the host's network.
@@ -46,7 +46,7 @@ class Engine:
     def run(
         self, *command: str, seconds: float = 600, **environment: str
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command to its end, whatever its code, and log what it printed."""
+        """Run a command with any exit code and log its output."""
         done = subprocess.run(
             command,
             env={**self.environment, **environment},
@@ -60,7 +60,7 @@ class Engine:
         return done
 
     def need(self, *command: str, seconds: float = 900) -> str:
-        """Run a command that the trial cannot do without; return its output.
+        """Run a command that must succeed; return its output.
 
         Raises:
             SkipError: it failed.
@@ -126,7 +126,7 @@ def _wait_until_it_answers(engine: Engine, process: subprocess.Popen[bytes]) -> 
 
 
 def _install_plugins(engine: Engine) -> None:
-    """Make `docker compose` available: what is installed, or else Debian's packages, unpacked."""
+    """Install `docker compose` from Debian's packages unless it is installed."""
     plugins = engine.folder / "client" / "cli-plugins"
     plugins.mkdir(parents=True)
     if engine.run("docker", "compose", "version").returncode == 0:
@@ -159,7 +159,7 @@ def _unmount(folder: Path) -> None:
 
 
 def python_prefix(command: Sequence[str] = ("python3.13",)) -> Path:
-    """Return where a Python 3.13 is installed that was built from source and can be copied.
+    """Return the prefix of a Python 3.13 that was built from source and can be copied.
 
     Raises:
         SkipError: there is none.

@@ -12,7 +12,7 @@ from typing import Any
 from robustness.containers.engine import Engine
 
 USER = 1234
-# All that a URL, a shell or the server's configuration could mistake.
+# Characters with a meaning in URLs, shells and the server's configuration.
 PASSWORD = "a/b#c?d[e@f:g%20 $h'i\"j"
 # The engine has no bridge with a way out, so the images are built in the host's network.
 _OVERRIDE = "services:\n" + "".join(
@@ -21,7 +21,7 @@ _OVERRIDE = "services:\n" + "".join(
 
 
 class Fleet:
-    """Compose commands, and what the containers are like."""
+    """Compose commands, and the state of the containers."""
 
     def __init__(self, engine: Engine, source: Path) -> None:
         self.engine = engine
@@ -49,7 +49,7 @@ class Fleet:
         return done.returncode
 
     def up(self, **settings: str) -> int:
-        """Start what is not there as the documentation says, and wait until it is healthy."""
+        """Start the services as documented and wait until they are healthy."""
         return self.compose("up", "--build", "--detach", "--wait", seconds=900, **settings)
 
     def worker(self, *command: str) -> int:
@@ -75,14 +75,14 @@ class Fleet:
         return found
 
     def jobs(self) -> dict[str, dict[str, Any]]:
-        """What `status` says, by the name of the file."""
+        """Return the rows of `selection-worker status` by file name."""
         command = ("exec", "-T", "worker", "selection-worker", "status", "--json")
         done = self.engine.run(*self._compose, *command, seconds=60, **self.settings)
         rows = [json.loads(line) for line in done.stdout.splitlines()]
         return {Path(row["path"]).name: row for row in rows}
 
     def state(self, name: str) -> str:
-        """The state of the job of a file, or nothing."""
+        """Return the state of the job of a file, or ""."""
         return str(self.jobs().get(name, {}).get("state", ""))
 
     def wait_for(self, is_done: Callable[[], object], seconds: float) -> bool:
@@ -96,7 +96,7 @@ class Fleet:
 
 
 def get(port: int, path: str) -> str:
-    """Read a page of a published port; nothing if that fails."""
+    """Read a page of a published port; return "" if that fails."""
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=20) as answer:
             return str(answer.read().decode())

@@ -1,4 +1,4 @@
-"""Stand-ins for the images that docker-compose.yml names, where no registry can be reached.
+"""Replacements for the images that docker-compose.yml names, without a registry.
 
 Both are Debian trixie. Python is copied from this machine to /usr/local, without bytecode as in
 the original; the server is Debian's valkey-server with the original's user and folder.

@@ -1,1 +1,1 @@
-"""What several tests share: references, batches, a queue server, a browser, waits."""
+"""Shared test code: references, batches, a queue server, a browser, waits."""

@@ -1,4 +1,4 @@
-"""Small batches for tests: articles whose pick can be seen at a glance."""
+"""Small batches for tests, of articles with an evident pick."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OTHER = "eleven twelve thirteen fourteen fifteen sixteen"
 
 
 def article(newspaper4k: str, readability: str, trafilatura: str, **members: Any) -> dict[str, Any]:
-    """An article in the PRD's format with the three texts and no errors."""
+    """Return an article with the three texts and no errors."""
     return {
         **members,
         "trafilatura": {"text": trafilatura, "error": None},
@@ -22,28 +22,30 @@ def article(newspaper4k: str, readability: str, trafilatura: str, **members: Any
 
 
 def picks_newspaper4k(**members: Any) -> dict[str, Any]:
-    """Two equal texts, and a third with nothing in common: a tie by priority."""
+    """Return an article with two equal texts and a different one: a tie by priority."""
     return article(COMMON, COMMON, OTHER, **members)
 
 
 def picks_readability(**members: Any) -> dict[str, Any]:
-    """Readability and Trafilatura agree, Newspaper4k is elsewhere."""
+    """Return an article in which Readability and Trafilatura agree."""
     return article(OTHER, COMMON, COMMON, **members)
 
 
 def picks_trafilatura(**members: Any) -> dict[str, Any]:
-    """Only Trafilatura has a text."""
+    """Return an article in which only Trafilatura has a text."""
     return article("", "", COMMON, **members)
 
 
 def write(path: Path, articles: list[Any], **root: Any) -> Path:
-    """A batch file with these articles."""
+    """Write a batch file with these articles and return its path."""
     path.write_text(json.dumps({**root, "articles": articles}, indent=2))
     return path
 
 
 def write_long(path: Path, articles: int) -> Path:
-    """A batch that takes a while: ``articles`` times three texts of 2,000 tokens and one word
-    that NFKC makes eighteen times longer, which takes every backend some milliseconds."""
+    """Write a batch whose articles take every backend some milliseconds each.
+
+    Each of the three texts has 2,000 tokens and a word that NFKC makes 18 times longer.
+    """
     text = " ".join(f"w{n}" for n in range(2000)) + " " + "\ufdfa" * 300
     return write(path, [article(text, text + " tail", "head " + text)] * articles)

@@ -1,4 +1,4 @@
-"""What a decision and the plain rules have to agree on."""
+"""Decisions of the package and of the reference implementation as comparable data."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from selection.model import Candidate
 from tests.support import reference
 
 
-def facts_of(decision: Decision) -> tuple[object, ...]:
-    """All of a decision, as plain data."""
+def as_data(decision: Decision) -> tuple[object, ...]:
+    """Return a decision as data."""
     return (
         str(decision.extractor),
         str(decision.rule),
@@ -18,8 +18,8 @@ def facts_of(decision: Decision) -> tuple[object, ...]:
     )
 
 
-def right_facts(article: object) -> tuple[object, ...]:
-    """The same by the plain rules."""
+def expected_data(article: object) -> tuple[object, ...]:
+    """Return the decision of the reference implementation as data."""
     right = reference.choose(article)
     numbers = [_right_numbers(candidate) for candidate in right.candidates]
     return (right.extractor, right.rule, right.pool, right.consensus, numbers)

@@ -1,4 +1,4 @@
-"""Whether bytes are a batch, and what must become of it, as Python's ``json`` reads it."""
+"""The reference for valid batches and their outputs, by Python's ``json``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.documents import BYTE_ORDER_MARK, MEMBER, without_surrogates
 
 
 class Members(tuple[tuple[str, Any], ...]):
-    """An object as ``json`` read it, with all its members in order, repeated ones too."""
+    """The members of an object in order, with repeated ones."""
 
 
 class Number(NamedTuple):
@@ -19,8 +19,8 @@ class Number(NamedTuple):
     text: str
 
 
-def judged(data: bytes) -> Any:
-    """What ``json`` makes of a batch; ValueError if it is none. The judge of validity."""
+def parsed_batch(data: bytes) -> Any:
+    """Parse a batch with ``json``; raise ValueError if it is not a batch."""
 
     def refuse(constant: str) -> Any:
         raise ValueError(constant)
@@ -41,7 +41,7 @@ def judged(data: bytes) -> Any:
 
 
 def with_right_picks(root: Any) -> Any:
-    """A batch as :func:`judged` reads it, with the picks of the plain rules."""
+    """Return a batch of :func:`parsed_batch` with the picks of the reference implementation."""
     return Members(
         (key, [_picked(item) for item in value] if key == "articles" else value)
         for key, value in root
@@ -51,16 +51,16 @@ def with_right_picks(root: Any) -> Any:
 def _picked(item: Any) -> Any:
     if not isinstance(item, Members):
         return item
-    pick = reference.choose(without_surrogates(_plain(item))).extractor
+    pick = reference.choose(without_surrogates(_as_dicts(item))).extractor
     if any(key == MEMBER for key, _ in item):
         return Members((key, pick if key == MEMBER else value) for key, value in item)
     return Members((*item, (MEMBER, pick)))
 
 
-def _plain(value: Any) -> Any:
-    """With dicts, of which the last of several members of a name counts."""
+def _as_dicts(value: Any) -> Any:
+    """Convert to dicts, in which the last of several members of a name counts."""
     if isinstance(value, Members):
-        return {key: _plain(member) for key, member in value}
+        return {key: _as_dicts(member) for key, member in value}
     if isinstance(value, list):
-        return [_plain(item) for item in value]
+        return [_as_dicts(item) for item in value]
     return 0 if isinstance(value, Number) else value

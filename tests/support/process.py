@@ -100,6 +100,6 @@ def _writes_or_ended(process: subprocess.Popen[Any], folder: Path, temporaries: 
 
 
 def read(descriptor: int, seconds: float = SECONDS) -> bytes:
-    """Read what is there, or wait for it; nothing at the end of the stream."""
+    """Read available bytes, or wait for them; return b"" at the end of the stream."""
     assert select.select([descriptor], [], [], seconds)[0], f"nothing to read in {seconds} s"
     return os.read(descriptor, 65_536)

@@ -1,4 +1,4 @@
-"""A real server and real workers, which can be killed, and what they tell."""
+"""A real server and real workers, which can be killed, and their events."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Server:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, **others: str) -> None:
-        """Start it and wait until it answers; ``others``: more of its options."""
+        """Start the server and wait until it answers; ``others`` are additional options."""
         options = {
             "port": "0",
             "unixsocket": self.socket,
@@ -53,11 +53,11 @@ class Server:
             [server_program(), *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         patience = Retry(ConstantBackoff(0.05), 200)
-        # Without HELLO, which a test may have taken away.
+        # Without HELLO, which a test may have disabled.
         Redis(unix_socket_path=self.socket, retry=patience, protocol=2).ping()
 
     def client(self) -> Redis:
-        """A new connection, which waits as long as a command blocks."""
+        """Connect without a timeout, so that a command can block."""
         return Redis(unix_socket_path=self.socket, socket_timeout=None)
 
     def signal(self, number: signal.Signals) -> None:
@@ -66,7 +66,7 @@ class Server:
         self._process.send_signal(number)
 
     def kill(self) -> None:
-        """As a crash would."""
+        """Kill the server, as in a crash."""
         assert self._process is not None
         self._process.kill()
         self._process.wait(SECONDS)
@@ -74,7 +74,7 @@ class Server:
 
 @contextmanager
 def running_server(**others: str) -> Iterator[Server]:
-    """One that is gone afterwards; ``others``: more of its options."""
+    """Start a server and remove it afterwards; ``others`` are additional options."""
     folder = tempfile.mkdtemp(prefix="t-", dir="/tmp")  # a socket's path must be short
     started = Server(folder)
     try:
@@ -102,7 +102,7 @@ class Workers:
 
     @property
     def settings(self) -> Settings:
-        """What a producer in the same environment has."""
+        """The settings of a producer in the same environment."""
         return Settings.from_environment(self.environment)
 
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
@@ -118,11 +118,11 @@ class Workers:
         return process
 
     def pids(self) -> list[int]:
-        """The workers that live."""
+        """Return the processes of the running workers."""
         return [process.pid for process in self._processes if process.poll() is None]
 
     def log(self) -> str:
-        """All that the workers have logged."""
+        """Return the log of all workers."""
         return self._log.read_text(errors="replace")
 
     @property
@@ -130,7 +130,7 @@ class Workers:
         return self._folder / "workers.log"
 
     def stop(self) -> None:
-        """Kill those that are left, with the processes of their jobs."""
+        """Kill the remaining workers with the processes of their jobs."""
         for process in self._processes:
             for child in children(process.pid):
                 kill(child)
@@ -139,19 +139,19 @@ class Workers:
 
 
 def children(pid: int) -> list[int]:
-    """The processes that a process has forked."""
+    """Return the children of a process."""
     tasks = Path(f"/proc/{pid}/task/{pid}/children")
     return [int(child) for child in tasks.read_text().split()] if tasks.exists() else []
 
 
 def kill(pid: int) -> None:
-    """SIGKILL, if it is still there."""
+    """Send SIGKILL to a process, if it exists."""
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
 
 
 class Events:
-    """Reads the stream of events in order, waiting for what has not come yet."""
+    """A reader of the stream of events that waits for new entries."""
 
     def __init__(self, connection: Redis) -> None:
         self._connection = connection
@@ -161,7 +161,7 @@ class Events:
     def wait(
         self, enough: Callable[[list[dict[str, str]]], bool], seconds: float = SECONDS
     ) -> None:
-        """Read until what was seen is enough; the bound is for all of it together."""
+        """Read events until ``enough`` is true of those seen, at most ``seconds`` in all."""
         end = time.monotonic() + seconds
         while not enough(self.seen):
             left = max(1, round((end - time.monotonic()) * 1000))
@@ -173,16 +173,16 @@ class Events:
                     self.seen.append({k.decode(): v.decode() for k, v in fields.items()})
 
     def wait_for(self, job: str, event: str, seconds: float = SECONDS) -> dict[str, str]:
-        """Read until that event of that job."""
+        """Read until an event of a job and return the entry."""
         self.wait(lambda seen: _has(seen, job, event), seconds)
         return next(entry for entry in reversed(self.seen) if _is(entry, job, event))
 
     def wait_for_start(self, job: str, number: int) -> None:
-        """Read until the job was started so many times."""
+        """Read until the job was started ``number`` times."""
         self.wait(lambda seen: sum(_is(entry, job, "started") for entry in seen) >= number)
 
     def of(self, job: str) -> list[str]:
-        """The events of one job, in order."""
+        """Return the events of one job, in order."""
         return [entry["event"] for entry in self.seen if entry["job"] == job]
 
 

@@ -1,10 +1,9 @@
-"""The rules a second time, as plainly as the documents state them, to judge the product by.
+"""The reference implementation of the rules of docs/algorithm.md.
 
-Nothing here is fast, clever or shared with the product: the research notes' regular
-expressions one after the other, shingles as sets of tuples, consensus by counting, and
-fractions for every number. Two texts that the notes' recipe cannot handle are beyond it: a
-decimal character reference of thousands of digits (``html.unescape`` raises) and hostile
-megabytes (quadratic time).
+It shares no code with the package and is not optimised: one regular expression per step,
+shingles as sets of tuples, consensus by counting, and fractions for every number. It does not
+support two kinds of texts: a decimal character reference of thousands of digits
+(``html.unescape`` raises) and hostile megabytes (quadratic time).
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from typing import NamedTuple
 
 Shingle = tuple[str, ...]
 
-# PRD 5.2, in the order of the final priority (7.5, step 6).
+# In order of priority (rule 1.1).
 TEXT_FIELDS = {"newspaper4k": "text", "readability": "cleaned_text", "trafilatura": "text"}
 
 TIE = Fraction(3, 100)
 
 
 class Candidate(NamedTuple):
-    """One extractor's text, measured; the last three are None if nothing was compared."""
+    """The numbers of one extractor's text; the last three are None without a comparison."""
 
     extractor: str
     state: str
@@ -38,7 +37,7 @@ class Candidate(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The pick, the rule that made it, whom it chose from, and the numbers behind it."""
+    """The pick, its rule, the candidates it was chosen from, and their numbers."""
 
     extractor: str
     rule: str
@@ -48,7 +47,7 @@ class Choice(NamedTuple):
 
 
 def choose(article: object) -> Choice:
-    """PRD 7.1 to 7.6."""
+    """Decide an article by rules 1.1 to 7.4."""
     texts = {name: tokens(text_of(article, name)) for name in TEXT_FIELDS}
     shingles = {name: shingles_of(texts[name]) for name in TEXT_FIELDS}
     states = {name: state_of(texts[name], article, name) for name in TEXT_FIELDS}
@@ -65,7 +64,7 @@ def choose(article: object) -> Choice:
         coverage = support = score = None
         if compared and name in active:
             shared = len(shingles[name] & consensus)
-            # 7.4 divides by the consensus even where there is none; nothing of it is covered.
+            # Rule 4.2 without a consensus: nothing of it is covered.
             coverage = Fraction(shared, len(consensus)) if consensus else Fraction(0)
             support = Fraction(shared, len(shingles[name]))
             scores[name] = score = harmonic_mean(coverage, support)
@@ -82,7 +81,7 @@ def choose(article: object) -> Choice:
 def decide(
     active: list[str], sizes: dict[str, int], scores: dict[str, Fraction], agreed: bool
 ) -> tuple[str, str, list[str]]:
-    """PRD 7.5 and 7.6; ``active`` stands in order of priority, and so does every selection."""
+    """Pick by rules 5.1 to 7.4; ``active`` and every pool are in order of priority."""
     if not active:
         return "newspaper4k", "fallback", []
     if len(active) == 1:
@@ -114,7 +113,7 @@ def text_of(article: object, name: str) -> str:
 
 
 def state_of(its_tokens: list[str], article: object, name: str) -> str:
-    """PRD 5.3. No error is none, null, or something empty that could have held one."""
+    """Return the state of a candidate by rules 1.3 and 1.4."""
     if not its_tokens:
         return "unavailable"
     error = block_of(article, name).get("error")
@@ -126,7 +125,7 @@ def state_of(its_tokens: list[str], article: object, name: str) -> str:
 
 
 def visible_text(text: str) -> str:
-    """PRD 7.2, steps 1 to 3, by decisions 1 to 4 of the research notes."""
+    """Return the visible text by rules 2.1 to 2.4."""
     text = html.unescape(text)
     text = re.sub(r"!\s*\[[^\]]*\]\([^)]*\)", " ", text)
     text = re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", text)
@@ -134,14 +133,14 @@ def visible_text(text: str) -> str:
 
 
 def tokens(text: str) -> list[str]:
-    """PRD 7.2: the tokens of a text, in order."""
+    """Return the tokens of a text, in order, by rules 2.1 to 2.8."""
     text = unicodedata.normalize("NFKC", visible_text(text)).lower()
     text = re.sub(r"\s+", " ", text).strip()
     return ["".join(run) for is_token, run in groupby(text, key=str.isalnum) if is_token]
 
 
 def shingles_of(its_tokens: list[str]) -> set[Shingle]:
-    """PRD 7.3."""
+    """Return the set of shingles by rules 3.1 to 3.3."""
     if not its_tokens:
         return set()
     if len(its_tokens) < 5:
@@ -150,7 +149,7 @@ def shingles_of(its_tokens: list[str]) -> set[Shingle]:
 
 
 def harmonic_mean(coverage: Fraction, support: Fraction) -> Fraction:
-    """PRD 7.4."""
+    """Return the harmonic mean of rule 4.4."""
     if coverage + support == 0:
         return Fraction(0)
     return 2 * coverage * support / (coverage + support)

@@ -1,6 +1,6 @@
 """Random texts that are hard to normalise, as Hypothesis strategies."""
 
-# ruff: noqa: RUF001 (characters that look alike are intended)
+# ruff: noqa: RUF001 (characters that look the same are intended)
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ TEXTS = st.lists(st.one_of(_PIECES), max_size=6).map("".join)
 
 
 def examples(number: int) -> settings:
-    """Return settings for a number of examples that hold however slow the machine is."""
+    """Return settings for a number of examples without a deadline."""
     return settings(
         max_examples=number, deadline=None, suppress_health_check=[HealthCheck.too_slow]
     )
