@@ -552,7 +552,9 @@ def open_folder() -> Iterator[Path]:
 # Permissions do not bind root, so a child gives that up before it selects.
 _AS_NOBODY = """
 import json, os, resource, sys
-from selection import SelectionError, select_file
+from selection import SelectionError, select_article, select_file
+# Another user may not be able to read the modules that the first decision imports.
+select_article({})
 if os.getuid() == 0:
     os.setgroups([])
     os.setgid(65534)

@@ -699,8 +699,10 @@ start(PyObject *module)
 {
     State *state = PyModule_GetState(module);
     state->fold_page = imported("selection.text.fold_table", "fold_page");
+    if (state->fold_page == NULL)
+        return -1;
     state->cached_tokens = imported("selection.text.tokens", "cached_tokens");
-    if (state->fold_page == NULL || state->cached_tokens == NULL)
+    if (state->cached_tokens == NULL)
         return -1;
     return PyModule_AddIntConstant(module, "KEY_BYTES", KEYS * sizeof(uint64_t));
 }
