@@ -9,14 +9,14 @@ from benchmarks.result import Goal, Result, Settings, Table
 from selection.report.write import ROW_LIMIT, TEXT_LIMIT
 
 LIMIT_MB = 150.0
-#: What the page may have beside its list and its texts.
+#: Size of the page without its list and its texts, in bytes, at most.
 REST = 300_000
 
-HOW = "One whole process, looked at every 20 ms, on a made batch a tenth of the largest."
+HOW = "One process, sampled every 20 ms, on a generated batch a tenth of the largest."
 
 
 def measure(settings: Settings) -> Result:
-    """The part of the suite."""
+    """Measure the report of a generated batch."""
     batch, page = settings.folder / "made.json", settings.folder / "page.html"
     size = settings.largest // 100 if settings.quick else settings.largest // 10
     settings.say(f"report: batch of {size / 1e6:,.0f} MB")

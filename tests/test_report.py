@@ -616,7 +616,7 @@ def test_report_that_fails_leaves_all_as_it_was(
     assert {path: path.read_bytes() for path in batch.parent.iterdir()} == before
 
 
-def test_the_documented_example_reads_the_facts(tmp_path: Path) -> None:
+def test_the_documented_example_reads_the_json_output(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "report.md").read_text()
     (example,) = [
         code for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "polars" in code
@@ -624,7 +624,7 @@ def test_the_documented_example_reads_the_facts(tmp_path: Path) -> None:
     sample = json.loads((ROOT / "examples" / "river_plate_extracted.json").read_text())
     # A hundred articles without a title, an agreement or a pool come first.
     batch = batches.write(tmp_path / "batch.json", [{}] * 100 + sample["articles"])
-    (tmp_path / "facts.jsonl").write_text(run("report", batch, "--json").stdout)
+    (tmp_path / "articles.jsonl").write_text(run("report", batch, "--json").stdout)
     done = subprocess.run(
         [sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True, timeout=60
     )

@@ -1,6 +1,6 @@
-"""A real Chromium for the tests, with everything recorded that a page must not do.
+"""Chromium for the tests, with a record of everything that a page must not do.
 
-``python tests/support/browser.py`` installs one where there is none and that can be done.
+``python -m tests.support.browser`` installs Chromium if there is none.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ def chromium() -> str | None:
 
 
 def _starts(program: str) -> bool:
-    """Whether it runs here, with all the libraries that it needs."""
+    """Return whether the program runs, with all the libraries that it needs."""
     return _succeeds([program, "--version"], seconds=30, quiet=True)
 
 
 def install() -> bool:
-    """Install a browser where that can be done; return whether there is one afterwards."""
+    """Install a browser if possible, and return whether there is one afterwards."""
     if os.getuid() == 0 and shutil.which("apt-get"):
         print("browser: installing Chromium with apt-get", flush=True)
         apt = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"]
@@ -73,7 +73,7 @@ def _is_there() -> bool:
 
 
 def is_ci() -> bool:
-    """Whether this is continuous integration, where no test may be skipped."""
+    """Return whether this is continuous integration, where no test is skipped."""
     return os.environ.get("CI", "").lower() not in ("", "0", "false")
 
 
@@ -88,7 +88,7 @@ def _succeeds(command: list[str], seconds: int = 600, quiet: bool = False) -> bo
 
 @contextmanager
 def launched() -> Iterator[Browser]:
-    """Chromium, until the end."""
+    """Start Chromium and close it at the end."""
     program = chromium()  # may use Playwright itself, which cannot be started twice
     assert program is not None, MISSING
     with sync_playwright() as playwright:
@@ -99,7 +99,7 @@ def launched() -> Iterator[Browser]:
 
 @dataclass
 class Recorded:
-    """What a page did besides being looked at."""
+    """What a page did: messages, errors, requests and dialogs."""
 
     console: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
@@ -107,7 +107,7 @@ class Recorded:
     dialogs: list[str] = field(default_factory=list)
 
     def require_nothing(self, file: Path) -> None:
-        """It loaded its own file and said and asked nothing."""
+        """Assert that the page loaded only its own file and showed no message or dialog."""
         assert self.console == []
         assert self.errors == []
         assert self.dialogs == []
@@ -122,7 +122,7 @@ def opened(
     scheme: Literal["light", "dark"] = "light",
     size: tuple[int, int] = DESKTOP,
 ) -> Iterator[Page]:
-    """A page of a file in a profile of its own; in the end nothing may have been recorded."""
+    """Open a file in a new profile, and assert at the end that nothing was recorded."""
     recorded = Recorded()
     context = browser.new_context(
         color_scheme=scheme, viewport={"width": size[0], "height": size[1]}
@@ -130,7 +130,7 @@ def opened(
     page = context.new_page()
     page.on("console", lambda message: recorded.console.append(message.text))
     page.on("pageerror", lambda error: recorded.errors.append(str(error)))
-    # Of the page's own icon, a data: address, nothing leaves it.
+    # The page's icon is a data: address and loads nothing.
     page.on(
         "request",
         lambda request: None if request.url == "data:," else recorded.requests.append(request.url),
