@@ -1,47 +1,56 @@
-"""The measured ratios beside their goals, as one SVG."""
+"""The measured values relative to their goals, as one SVG."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-import pygal
-from pygal.style import Style
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from benchmarks.result import Goal
 from benchmarks.tables import cell
 
-_BAR, _AROUND = 36, 150
-_TEXT = 12
-_STYLE = Style(
-    colors=("#1f6fb4", "#b8b8b8"),
-    background="white",
-    plot_background="white",
-    font_family="sans-serif",
-    label_font_size=_TEXT,
-    major_label_font_size=_TEXT,
-    legend_font_size=_TEXT,
-    title_font_size=14,
-)
+_WIDTH, _LEFT, _RIGHT = 900, 500, 20
+_TOP, _BOTTOM, _BAR = 60, 30, 28
 
 
-def write(path: Path, ratios: Sequence[Goal], machine: str) -> None:
-    """Draw a bar for each goal and one for each measured ratio."""
-    chart = pygal.HorizontalBar(
-        style=_STYLE,
-        # Nothing from the network.
-        js=[],
-        width=900,
-        height=_AROUND + _BAR * len(ratios),
-        title=f"Times as fast\n{machine}",
-        value_formatter=lambda value: f"{value:g}",
-        truncate_label=-1,
-        legend_at_bottom=True,
-        show_y_guides=True,
+@dataclass(frozen=True, slots=True)
+class _Bar:
+    label: str
+    top: int
+    length: float
+    is_met: bool
+
+
+def write(path: Path, goals: Sequence[Goal], machine: str) -> None:
+    """Write a picture with one bar for each goal of the kind "at least".
+
+    The length of a bar is value / goal; a line shows where both are equal.
+    """
+    reached = [(goal.value or 0) / goal.goal for goal in goals]
+    unit = (_WIDTH - _LEFT - _RIGHT) / max(1, *reached)
+    bars = [
+        _Bar(
+            label=f"{goal.what}: {cell(goal.value)} (goal {goal.goal:g})",
+            top=_TOP + _BAR * number,
+            length=round(unit * ratio, 1),
+            is_met=ratio >= 1,
+        )
+        for number, (goal, ratio) in enumerate(zip(goals, reached))
+    ]
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
     )
-    # The first is drawn at the bottom.
-    ratios = ratios[::-1]
-    chart.x_labels = [f"{goal.what}: {cell(goal.value)} (goal {goal.goal:g})" for goal in ratios]
-    chart.add("measured", [goal.value for goal in ratios])
-    chart.add("goal", [goal.goal for goal in ratios])
-    chart.render_to_file(str(path))
+    picture = environment.get_template("ratios.svg.jinja").render(
+        width=_WIDTH,
+        height=_TOP + _BAR * len(bars) + _BOTTOM,
+        left=_LEFT,
+        goal=round(_LEFT + unit, 1),
+        machine=machine,
+        bars=bars,
+    )
+    path.write_text(picture + "\n", encoding="utf-8")

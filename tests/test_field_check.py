@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -125,8 +126,8 @@ def test_several_processes_warn_of_the_same(tmp_path: Path) -> None:
 def test_the_report_warns(wrong: Path) -> None:
     report = write_report(str(wrong))
     assert report.warnings == (WARNING,)
-    page = Path(report.output).read_text()
-    assert "&#x27;newspaper4k.text&#x27;; found instead: &#x27;newspaper3k.text&#x27;." in page
+    page = unescape(Path(report.output).read_text())
+    assert "'newspaper4k.text'; found instead: 'newspaper3k.text'." in page
     assert WARNING in run("report", wrong).stderr
 
 

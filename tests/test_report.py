@@ -1,4 +1,4 @@
-"""The report's facts, marks and limits, worked out by hand; its page is tested in a browser."""
+"""Statistics, highlighting and limits of the report; test_report_page has its page."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from selection.errors import InputForbiddenError, OutputForbiddenError, WriteErr
 from selection.model import Extractor, Rule
 from selection.report.article_stats import Facts, facts_of
 from selection.report.batch_stats import Overview
+from selection.report.charts import axis, chart
 from selection.report.highlight import passages
 from selection.report.offsets import offset_map
-from selection.report.spool import Shelf
+from selection.report.spool import RankedSpool
 from selection.report.write import read_facts, write_report
 from selection.stream.parts import Article
 from selection.stream.scan import parsed_parts
@@ -192,7 +193,7 @@ def test_batch_statistics_count_articles() -> None:
     assert figures["tokens"].series["newspaper4k"] == [2, 3, 0, 0, 0, 0, 0, 0]
 
 
-# ----------------------------------------------------------------------------- marks
+# ----------------------------------------------------------------------- highlighting
 
 
 def test_segments_of_consensus_and_surplus() -> None:
@@ -247,32 +248,32 @@ def test_marked_tokens_are_the_shingles_that_were_counted() -> None:
     assert passages([text, "zero " + text]) == [["", text, ""], ["zero ", text, ""]]
 
 
-# ------------------------------------------------------------------------- the ranked spool
+# ------------------------------------------------------------------------- ranked spool
 
 
 def test_a_spool_keeps_the_highest_ranks_in_the_order_of_the_batch() -> None:
-    with Shelf(10) as shelf:
+    with RankedSpool(10) as spool:
         for index, rank in enumerate([0.1, 0.9, 0.5, 0.5, 0.2]):
-            if shelf.wants(rank, index):
-                shelf.put(rank, index, b"%d---" % index)
+            if spool.wants(rank, index):
+                spool.put(rank, index, b"%d---" % index)
         # Two of four bytes fit: the best, and of the two equal ones the first.
-        assert list(shelf.pieces()) == [(1, b"1---"), (2, b"2---")]
-        assert (len(shelf), shelf.left_out) == (2, 3)
+        assert list(spool.pieces()) == [(1, b"1---"), (2, b"2---")]
+        assert (len(spool), spool.left_out) == (2, 3)
 
 
-def test_a_spool_refuses_what_is_too_large_and_keeps_the_rest() -> None:
-    with Shelf(5) as shelf:
-        shelf.put(1.0, 0, b"123456")
-        assert shelf.wants(0.5, 1)
-        shelf.put(0.5, 1, b"12345")
-        assert [index for index, _ in shelf.pieces()] == [1]
-        assert shelf.left_out == 1
-    with Shelf(0) as nothing:
+def test_a_spool_refuses_a_piece_larger_than_its_limit_and_keeps_the_rest() -> None:
+    with RankedSpool(5) as spool:
+        spool.put(1.0, 0, b"123456")
+        assert spool.wants(0.5, 1)
+        spool.put(0.5, 1, b"12345")
+        assert [index for index, _ in spool.pieces()] == [1]
+        assert spool.left_out == 1
+    with RankedSpool(0) as nothing:
         assert not nothing.wants(1.0, 0)
         assert nothing.left_out == 1
 
 
-def test_a_spool_of_increasing_ranks_keeps_its_file_small(
+def test_a_spool_of_rising_ranks_keeps_its_file_small(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files: list[Any] = []
@@ -282,36 +283,36 @@ def test_a_spool_of_increasing_ranks_keeps_its_file_small(
         return files[-1]
 
     monkeypatch.setattr("tempfile.TemporaryFile", named_file)
-    with Shelf(10) as shelf:
+    with RankedSpool(10) as spool:
         for index in range(100):
-            assert shelf.wants(index / 100, index)
-            shelf.put(index / 100, index, b"%04d" % index)
-        assert list(shelf.pieces()) == [(98, b"0098"), (99, b"0099")]
-        assert shelf.left_out == 98
-    # Twice the limit and the piece that is over it.
+            assert spool.wants(index / 100, index)
+            spool.put(index / 100, index, b"%04d" % index)
+        assert list(spool.pieces()) == [(98, b"0098"), (99, b"0099")]
+        assert spool.left_out == 98
+    # Twice the limit and the piece that exceeds it.
     assert max(path.stat().st_size for path in tmp_path.iterdir()) == 24
     assert all(file.closed for file in files)
 
 
 class FullDisk(io.BytesIO):
-    """As a file behind a buffer: it takes what is written and fails when that must go out."""
+    """A file behind a buffer: write() succeeds, and flushing the buffer fails."""
 
     def seek(self, offset: int, whence: int = 0, /) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_a_spool_without_space_reports_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_spool_without_disk_space_raises_a_write_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.TemporaryFile", FullDisk)
-    with Shelf(10) as shelf:
-        shelf.put(1.0, 0, b"1234")
+    with RankedSpool(10) as spool:
+        spool.put(1.0, 0, b"1234")
         with pytest.raises(WriteError, match="a temporary file: writing failed: No space left"):
-            list(shelf.pieces())
+            list(spool.pieces())
 
 
 # ------------------------------------------------------------------------------ page
 
 
-def test_the_page_has_texts_up_to_the_limit_and_reports_what_is_left_out(tmp_path: Path) -> None:
+def test_the_page_has_texts_up_to_the_limit_and_reports_the_rest(tmp_path: Path) -> None:
     apart = batches.article("a b c", "d e f", "g h i")
     articles = [batches.picks_newspaper4k(), apart, batches.picks_newspaper4k(), {}]
     path = batches.write(tmp_path / "b.json", articles)
@@ -320,7 +321,7 @@ def test_the_page_has_texts_up_to_the_limit_and_reports_what_is_left_out(tmp_pat
     # The texts of article 1, whose extractors agree least, are some 90 bytes as JSON, those
     # of 0 and 2 some 200; article 3 has none.
     assert re.findall(r'id="text-(\d+)"', page) == ["1"]
-    assert "the texts of 2 are left out (the limit was 150 bytes)" in page
+    assert "The texts of\n2 more are left out (the limit is 150 bytes)" in page
     assert (report.articles, report.listed, report.with_texts) == (4, 4, 1)
     assert report.bytes == len(page.encode())
 
@@ -334,7 +335,7 @@ def test_the_list_is_bounded_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert len(rows) <= 1_000 + 2 * 20
     assert [row[0] for row in json.loads(rows)] == list(range(report.listed))
     assert 0 < report.listed < 20
-    assert f"{20 - report.listed} more are in the figures alone" in page
+    assert f"The charts count\n{20 - report.listed} more." in page
 
 
 def test_articles_without_any_text_are_the_last_to_go(
@@ -348,11 +349,86 @@ def test_articles_without_any_text_are_the_last_to_go(
     assert report.listed < 11
 
 
-def test_axes_of_few_counts_have_whole_numbers_alone(tmp_path: Path) -> None:
-    report = write_report(str(batches.write(tmp_path / "b.json", [{}])))
-    page = Path(report.output).read_text()
-    (svg,) = re.findall(r'id="figure-rules".*?(<svg.*?</svg>)', page, re.DOTALL)
-    assert set(re.findall(r"<text[^>]*>([0-9.,]+)</text>", svg)) == {"0", "1"}
+@pytest.mark.parametrize(
+    ("largest", "lines"),
+    [
+        (0, (0, 1)),
+        (1, (0, 1)),
+        (4, (0, 1, 2, 3, 4)),
+        (5, (0, 2, 4, 6)),
+        (9, (0, 5, 10)),
+        (97, (0, 50, 100)),
+        (1_448, (0, 500, 1_000, 1_500)),
+    ],
+)
+def test_an_axis_has_at_most_four_steps_of_whole_numbers(
+    largest: int, lines: tuple[int, ...]
+) -> None:
+    assert axis(largest) == lines
+
+
+def test_bars_are_sized_by_the_longest_bar_or_by_the_axis() -> None:
+    statistics = Overview()
+    for article in (
+        *[batches.article(COMMON, OTHER, COMMON + " a b c")] * 3,  # scores 1, 0, 0.8
+        batches.picks_trafilatura(),
+        {},
+    ):
+        statistics.add(facts(article))
+    charts = {figure.key: chart(figure) for figure in statistics.figures()}
+    picks = [(bar.label, *[(p.count, p.size) for p in bar.parts]) for bar in charts["picks"].bars]
+    assert picks == [
+        ("newspaper4k", (4, 100.0)),
+        ("readability", (0, 0.0)),
+        ("trafilatura", (1, 25.0)),
+    ]
+    # newspaper4k and trafilatura are the pair with 12 / 15 in common; each pair was compared
+    # three times. Of the parts only the third has a length.
+    pair = charts["pairs"].bars[1]
+    assert pair.label == "newspaper4k, trafilatura"
+    assert [part.size for part in pair.parts] == [0.0, 0.0, 100.0, 0.0]
+    # 3 candidates of each extractor on an axis to 3.
+    assert [(tick.count, tick.size) for tick in charts["scores"].ticks] == [
+        (0, 0.0),
+        (1, 33.33),
+        (2, 66.67),
+        (3, 100.0),
+    ]
+    assert charts["picks"].ticks == charts["pairs"].ticks == ()
+    assert [charts[key].is_stacked for key in ("picks", "rules", "states", "pairs", "scores")] == [
+        False,
+        False,
+        True,
+        True,
+        False,
+    ]
+
+
+def test_the_page_has_each_count_as_text_beside_its_bar(tmp_path: Path) -> None:
+    path = batches.write(tmp_path / "b.json", [batches.picks_newspaper4k()] * 1_234 + [{}])
+    page = Path(write_report(str(path)).output).read_text()
+    (picks,) = re.findall(r'<figure id="chart-picks".*?</figure>', page, re.DOTALL)
+    assert re.findall(r"<dt>(\w+)</dt>", picks) == ["newspaper4k", "readability", "trafilatura"]
+    assert re.findall(r'class="value">([\d,]+)<', picks) == ["1,235", "0", "0"]
+    # A count of 0 has no bar.
+    assert re.findall(r'<i class="shape ([\w-]+)"', picks) == ["picks-0-0"]
+    assert ".picks-0-0 { --size: 100.0%; }" in page
+
+
+@pytest.mark.parametrize("imported", ["selection", "selection.cli.commands"])
+def test_only_a_report_imports_the_template_engine(imported: str, batch: Path) -> None:
+    code = f"""
+import sys
+import {imported}
+if hasattr({imported}, "selection"):
+    {imported}.selection(["run", {str(batch)!r}], standalone_mode=False)
+assert not {{"jinja2", "markupsafe", "pygal"}} & set(sys.modules)
+import selection.report.write
+assert "jinja2" in sys.modules
+assert "pygal" not in sys.modules
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
 
 
 def test_long_texts_are_cut_and_long_names_too(tmp_path: Path) -> None:
@@ -399,7 +475,7 @@ def test_texts_without_a_row_in_the_list_are_left_out(
     assert 0 < report.listed < 20
     assert re.findall(r'id="text-(\d+)"', page) == [str(row[0]) for row in json.loads(rows)]
     assert report.with_texts == report.listed
-    assert f"the texts of {20 - report.listed} are left out" in page
+    assert f"The texts of\n{20 - report.listed} more are left out" in page
 
 
 def test_texts_of_rows_that_went_later_go_too(
@@ -425,6 +501,7 @@ def test_the_policy_allows_the_pages_own_style_and_script_alone(tmp_path: Path) 
     )
     markup = re.sub(r"<(script|style)\b[^>]*>.*?</\1>", "", page, flags=re.DOTALL)
     assert not re.search(r"<[^>]*\s(on\w+|style|src)=", markup)
+    assert "<svg" not in markup
 
 
 def test_colours_are_readable() -> None:
@@ -541,7 +618,7 @@ def test_report_that_fails_leaves_all_as_it_was(
     assert {path: path.read_bytes() for path in batch.parent.iterdir()} == before
 
 
-def test_the_documented_example_reads_the_statistics(tmp_path: Path) -> None:
+def test_the_documented_example_reads_the_json_output(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "report.md").read_text()
     (example,) = [
         code for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "polars" in code
@@ -549,7 +626,7 @@ def test_the_documented_example_reads_the_statistics(tmp_path: Path) -> None:
     sample = json.loads((ROOT / "examples" / "river_plate_extracted.json").read_text())
     # A hundred articles without a title, an agreement or a pool come first.
     batch = batches.write(tmp_path / "batch.json", [{}] * 100 + sample["articles"])
-    (tmp_path / "facts.jsonl").write_text(run("report", batch, "--json").stdout)
+    (tmp_path / "articles.jsonl").write_text(run("report", batch, "--json").stdout)
     done = subprocess.run(
         [sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True, timeout=60
     )

@@ -44,7 +44,8 @@ def identity(pid: int) -> str:
 
 def _fields(pid: int) -> list[str] | None:
     """The fields of ``/proc/PID/stat`` from the state on; [] without the process, None
-    without ``/proc``."""
+    without ``/proc``.
+    """
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             # The second field is the name in parentheses, which may contain both.

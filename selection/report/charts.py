@@ -1,116 +1,140 @@
-"""Figures as static SVG, coloured by the page that they stand in."""
+"""Chart data: the bars of each chart with their sizes, ready for the page's template.
+
+The template draws the bars in HTML. Their sizes go into the page's style sheet, since the
+page's Content-Security-Policy does not allow ``style`` attributes.
+"""
 
 from __future__ import annotations
 
-import sys
-from xml.etree import ElementTree
-
-import pygal
-from pygal.style import Style
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
 
 from selection.report.batch_stats import Figure
 
-# pygal adds an importer of Python 2's kind, at which whoever asks all importers stumbles.
-sys.meta_path[:] = [finder for finder in sys.meta_path if hasattr(finder, "find_spec")]
-
-_WIDTH = 350
-_BAR, _AXIS = 34, 34
-_DISTRIBUTION_HEIGHT = 210
-_ROOM_FOR_VALUES = 44
-_TEXT = 12
-
-# Nothing of pygal's own style, script and tooltips goes into the page; sizes are what it
-# reckons the space for texts with.
-_STYLE = Style(
-    label_font_size=_TEXT,
-    major_label_font_size=_TEXT,
-    value_font_size=_TEXT,
-    font_family="sans-serif",
-)
-_NOT_DRAWN = ("defs", "desc", "title")
+# An axis has at most this number of steps.
+_STEPS = 4
 
 
-def has_legend(figure: Figure) -> bool:
-    """Whether the colours of a figure have to be explained; the drawing does not."""
-    return len(figure.series) > 1 and not is_diagonal(figure)
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One coloured part of a bar.
 
-
-def is_diagonal(figure: Figure) -> bool:
-    """Whether every series is one bar, named by its label."""
-    return any(None in counts for counts in figure.series.values())
-
-
-def draw(figure: Figure) -> str:
-    """One figure as an ``svg`` element without style, script or id.
-
-    Its marks have pygal's classes: ``color-0`` and so on for the series, ``bar``, ``axis``,
-    ``guide``.
+    Attributes:
+        id: the name of its rule in the style sheet.
+        series: the name of what is counted.
+        color: the number of the series, from 0.
+        count: the number of articles or candidates.
+        size: the length in percent of the longest possible bar.
     """
-    tree = _chart(figure).render_tree()
-    _strip(tree)
-    tree.attrib.pop("id", None)
-    tree.attrib.pop("xmlns", None)
-    tree.set("aria-hidden", "true")
-    tree.set("focusable", "false")
-    return ElementTree.tostring(tree, encoding="unicode")
+
+    id: str
+    series: str
+    color: int
+    count: int
+    size: float
 
 
-def _chart(figure: Figure) -> pygal.graph.graph.Graph:
-    options = {
-        "style": _STYLE,
-        "css": [],
-        "js": [],
-        "no_prefix": True,
-        "width": _WIDTH,
-        "margin": 6,
-        "truncate_label": -1,
-        "show_legend": False,
-        "formatter": "{:,.0f}".format,
-        "value_formatter": _whole,
-        "min_scale": 2,
-        "max_scale": 5,
-    }
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """The parts that have one label: stacked, or side by side in a distribution."""
+
+    label: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A labelled line of an axis, at ``size`` percent of its length."""
+
+    id: str
+    count: int
+    size: float
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """One chart of the page.
+
+    Attributes:
+        key: its name in the page.
+        title, note: what is counted, in a few words and in a sentence.
+        colors: the name of the set of colours of its series.
+        series: the names of the series.
+        bars: in the order of the page.
+        ticks: the axis of a distribution, from 0 upwards; empty for other charts, which
+            print each count beside its bar.
+        scale: what the labels of a distribution measure.
+    """
+
+    key: str
+    title: str
+    note: str
+    colors: str
+    series: tuple[str, ...]
+    bars: tuple[Bar, ...]
+    ticks: tuple[Tick, ...]
+    scale: str
+
+    @property
+    def is_stacked(self) -> bool:
+        """Return whether a bar has several parts in one line."""
+        return not self.ticks and any(len(bar.parts) > 1 for bar in self.bars)
+
+    @property
+    def sized(self) -> tuple[Part | Tick, ...]:
+        """Return everything whose size the style sheet sets."""
+        return (*(part for bar in self.bars for part in bar.parts), *self.ticks)
+
+
+def chart(figure: Figure) -> Chart:
+    """Return the chart of a batch's counts.
+
+    Bars are sized relative to the longest one, or to the axis of a distribution.
+    """
+    columns = list(zip(*figure.series.values()))
     if figure.is_distribution:
-        chart = pygal.Bar(height=_DISTRIBUTION_HEIGHT, **options)
-        chart.x_labels = list(figure.labels)
-        for name, counts in figure.series.items():
-            chart.add(name, list(counts))
-        return chart
-    has_values = not has_legend(figure)
-    if has_values:
-        options["margin_right"] = _ROOM_FOR_VALUES
-    chart = pygal.HorizontalStackedBar(
-        height=_BAR * len(figure.labels) + _AXIS,
-        print_values=has_values,
-        print_values_position="top",
-        **options,
+        lines = axis(max(filter(None, sum(columns, ())), default=0))
+        full = lines[-1]
+    else:
+        lines = ()
+        full = max((sum(filter(None, column)) for column in columns), default=0) or 1
+    return Chart(
+        key=figure.key,
+        title=figure.title,
+        note=figure.note,
+        colors=figure.palette.value,
+        series=tuple(figure.series),
+        bars=tuple(
+            Bar(label, _parts(f"{figure.key}-{number}", figure, column, full))
+            for number, (label, column) in enumerate(zip(figure.labels, columns))
+        ),
+        ticks=tuple(
+            Tick(f"{figure.key}-tick-{number}", line, _percent(line, full))
+            for number, line in enumerate(lines)
+        ),
+        scale=figure.scale,
     )
-    # The first label is drawn at the bottom.
-    chart.x_labels = list(reversed(figure.labels))
-    for name, counts in figure.series.items():
-        # Of a count that is not there pygal would print a zero.
-        chart.add(name, list(reversed(counts)), formatter=_present if is_diagonal(figure) else None)
-    return chart
 
 
-def _whole(count: float) -> str:
-    """An axis of few counts has steps between whole numbers, too; those get no number."""
-    return f"{count:,.0f}" if count == int(count) else ""
+def axis(largest: int) -> tuple[int, ...]:
+    """Return the counts at which an axis has lines: 0 and up to four equal whole steps.
+
+    A step is 1, 2 or 5 times a power of ten; the last line is at ``largest`` or above.
+    """
+    sizes = (digit * 10**power for power in count() for digit in (1, 2, 5))
+    step = next(size for size in sizes if size * _STEPS >= largest)
+    steps = max(1, -(-largest // step))
+    return tuple(range(0, steps * step + 1, step))
 
 
-def _present(count: float | None) -> str:
-    return f"{count:,.0f}" if count else ""
+def _parts(id: str, figure: Figure, column: Sequence[int | None], full: int) -> tuple[Part, ...]:
+    return tuple(
+        Part(f"{id}-{color}", series, color, number, _percent(number, full))
+        for color, (series, number) in enumerate(zip(figure.series, column))
+        if number is not None
+    )
 
 
-def _strip(element: ElementTree.Element) -> None:
-    """Leave shapes and texts alone; comments and what is styled or titled inside go."""
-    for child in list(element):
-        if not isinstance(child.tag, str) or child.tag in _NOT_DRAWN or _is_tooltip(child):
-            element.remove(child)
-        else:
-            child.attrib.pop("style", None)
-            _strip(child)
-
-
-def _is_tooltip(element: ElementTree.Element) -> bool:
-    return "tooltip" in element.get("class", "").split()
+def _percent(number: int, full: int) -> float:
+    return round(100 * number / full, 2)

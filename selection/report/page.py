@@ -1,8 +1,8 @@
-"""The report as one HTML page that needs nothing but itself.
+"""The report as one HTML page that loads nothing.
 
-Whatever a batch says stands in the page as JSON in blocks of data, and the page's script
-turns it into text nodes, never into markup. The policy allows the page's own style and
-script, by their hashes, and nothing from anywhere.
+The page contains the batch's texts as JSON in data blocks. Its script turns them into text
+nodes, never into markup. The Content-Security-Policy allows the page's own style and script,
+by their hashes, and nothing from elsewhere.
 """
 
 from __future__ import annotations
@@ -12,27 +12,28 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
+from functools import cache
 from importlib import resources
-from string import Template
 from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from rich.filesize import decimal
 
 from selection.explain import sentences
 from selection.model import ERROR_FIELD, TEXT_FIELD, Decision, Extractor, Rule, State
 from selection.report.article_stats import Facts
-from selection.report.batch_stats import CLOSE_CALL, LOW_AGREEMENT, Figure, Overview
-from selection.report.charts import draw, has_legend, is_diagonal
+from selection.report.batch_stats import CLOSE_CALL, LOW_AGREEMENT, Overview
+from selection.report.charts import chart
 from selection.report.highlight import passages
-from selection.report.spool import Shelf
+from selection.report.spool import RankedSpool
 from selection.score import formula
 from selection.stream.parts import Article
 
-#: What is longer is cut, in characters; the page says so of a text.
+#: Names, errors and texts are cut at these numbers of characters; the page says so of a text.
 LONGEST_NAME, LONGEST_ERROR, LONGEST_TEXT = 200, 500, 100_000
 
-_DATA_MARK = "<!-- data -->"
-
-# In a block of data these could end it, begin a comment or end a line of a script.
+# In a data block these could end the block, begin a comment or end a line of a script.
 _ESCAPES = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"})
 
 # The page's script writes numbers in place of the names.
@@ -43,7 +44,14 @@ _EXTRACTORS, _RULES, _STATES = list(Extractor), list(Rule), list(State)
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What a page says of the batch: its name, its size, the limit of texts in bytes, warnings."""
+    """The batch as the page describes it.
+
+    Attributes:
+        name: the name of its file.
+        bytes: its size.
+        text_limit: the largest size in bytes of the texts in the page.
+        warnings: as of ``Summary``.
+    """
 
     name: str
     bytes: int
@@ -52,7 +60,7 @@ class Batch:
 
 
 def row_json(facts: Facts, article: Article) -> bytes:
-    """One article as the page's list has it, a JSON array in the order that the script reads."""
+    """Return an article's row of the list: a JSON array in the order that the script reads."""
     decision = facts.decision
     return _json(
         [
@@ -77,35 +85,90 @@ def row_json(facts: Facts, article: Article) -> bytes:
 
 
 def text_json(article: Article, decision: Decision) -> bytes:
-    """An article's texts, cut into passages where they were compared.
+    """Return an article's texts as JSON, each cut into segments if it was compared.
 
-    Of a longer text the first :data:`LONGEST_TEXT` characters are shown, and the passages are
-    those of what is shown: nothing is built of the rest.
+    A text is cut at :data:`LONGEST_TEXT` characters before its segments are computed.
     """
     texts = _texts(article)
     shown = [text[:LONGEST_TEXT] for text in texts]
-    cut = [[text] for text in shown]
+    segments = [[text] for text in shown]
     if decision.consensus:
         active = [i for i, c in enumerate(decision.candidates) if c.active]
         for i, found in zip(active, passages([shown[i] for i in active])):
-            cut[i] = found
+            segments[i] = found
     left = [len(text) - len(beginning) for text, beginning in zip(texts, shown)]
-    return _json({"texts": cut, "left": left})
+    return _json({"texts": segments, "left": left})
 
 
 def has_text(article: Article) -> bool:
-    """Whether there is anything to show of its texts, tokens or not."""
+    """Return whether one of an article's texts is not empty, even without a token."""
     return any(_texts(article))
 
 
-def page(batch: Batch, overview: Overview, rows: Shelf, texts: Shelf) -> Iterator[bytes]:
-    """The page's bytes, in pieces.
+def render(
+    batch: Batch, statistics: Overview, rows: RankedSpool, texts: RankedSpool
+) -> Iterator[bytes]:
+    """Return the page's bytes in pieces, in memory that does not grow with the page.
 
     Args:
-        rows, texts: what is kept of :func:`row_json` and :func:`text_json`.
+        batch: the batch.
+        statistics: the counts of all its articles.
+        rows: the kept results of :func:`row_json`.
+        texts: the kept results of :func:`text_json`.
+
+    Raises:
+        WriteError: a spool cannot be read.
     """
-    style, script = _file("page.css"), _file("page.js")
-    policy = {
+    charts = [chart(figure) for figure in statistics.figures()]
+    environment = _environment()
+    sizes = environment.get_template("sizes.css").render(charts=charts)
+    style, script = _file("page.css") + sizes, _file("page.js")
+    vocabulary = {
+        "extractors": _EXTRACTORS,
+        "rules": _RULES,
+        "states": _STATES,
+        "lowAgreement": LOW_AGREEMENT,
+        "score": _SCORE,
+    }
+    pieces = environment.get_template("page.html").generate(
+        policy=_policy(style, script),
+        style=Markup(style),
+        script=Markup(script),
+        batch=batch,
+        statistics=statistics,
+        low_agreement=LOW_AGREEMENT,
+        close_call=CLOSE_CALL,
+        charts=charts,
+        vocabulary=_json(vocabulary),
+        rows=rows,
+        texts=texts,
+    )
+    return (piece.encode() for piece in pieces)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("selection.report", "template"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["counted"] = "{:,}".format
+    environment.filters["size"] = decimal
+    environment.filters["data"] = _data
+    return environment
+
+
+def _data(escaped: bytes) -> Markup:
+    """Return JSON as markup: :func:`_json` has escaped what could end its block."""
+    return Markup(escaped.decode())
+
+
+def _policy(style: str, script: str) -> str:
+    """Return the Content-Security-Policy, which allows this style and this script."""
+    directives = {
         "default-src": "'none'",
         "style-src": _hash(style),
         "script-src": _hash(script),
@@ -114,34 +177,12 @@ def page(batch: Batch, overview: Overview, rows: Shelf, texts: Shelf) -> Iterato
         "form-action": "'none'",
         "require-trusted-types-for": "'script'",
     }
-    html = Template(_file("page.html")).substitute(
-        policy=escape("; ".join(" ".join(pair) for pair in policy.items()), quote=False),
-        style=style,
-        script=script,
-        name=escape(batch.name),
-        size=_size(batch.bytes),
-        tiles="".join(_tile(*tile) for tile in _tiles(overview)),
-        figures="".join(map(_figure, overview.figures())),
-        notes="".join(f"<p>{sentence}</p>" for sentence in _notes(batch, rows, texts)),
-    )
-    head, _, tail = html.partition(_DATA_MARK)
-    yield head.encode()
-    yield b'<script type="application/json" id="vocabulary">'
-    vocabulary = {"extractors": _EXTRACTORS, "rules": _RULES, "states": _STATES}
-    yield _json({**vocabulary, "score": _SCORE, "low": LOW_AGREEMENT})
-    yield b'</script>\n<script type="application/json" id="unlisted">%d' % rows.left_out
-    yield b'</script>\n<script type="application/json" id="rows">['
-    for number, (_, row) in enumerate(rows.pieces()):
-        yield b",\n" + row if number else row
-    yield b"]</script>\n"
-    for index, text in texts.pieces():
-        yield b'<script type="application/json" id="text-%d">%s</script>\n' % (index, text)
-    yield tail.encode()
+    return "; ".join(f"{name} {source}" for name, source in directives.items())
 
 
 def _json(value: Any) -> bytes:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    # A batch has no lone surrogate left when it is parsed; a caller's article may.
+    # A parsed batch has no lone surrogates; an article from another source can have them.
     return text.translate(_ESCAPES).encode("utf-8", "backslashreplace")
 
 
@@ -165,7 +206,9 @@ def _texts(article: Article) -> list[str]:
 def _error(value: object) -> str | None:
     if value is None or value in ("", []):
         return None
-    return _short(value if isinstance(value, str) else "an error that is no text", LONGEST_ERROR)
+    return _short(
+        value if isinstance(value, str) else "an error that is not a string", LONGEST_ERROR
+    )
 
 
 def _file(name: str) -> str:
@@ -174,78 +217,3 @@ def _file(name: str) -> str:
 
 def _hash(content: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
-
-
-def _tiles(overview: Overview) -> Iterator[tuple[str, int, str, str]]:
-    yield "articles", overview.articles, "batch", ""
-    yield "compared", overview.compared, "batch", "two or three texts"
-    yield "close calls", overview.close_calls, "close", f"a rival within {CLOSE_CALL:g} of the pick"
-    yield "no consensus", overview.no_consensus, "none", "not one shingle in common"
-    yield "low agreement", overview.low_agreement, "low", f"best score under {LOW_AGREEMENT:g}"
-
-
-def _tile(label: str, count: int, order: str, note: str) -> str:
-    return (
-        f'<li><a href="#articles-{order}"><strong>{count:,}</strong> <span>{label}</span>'
-        f"<small>{note}</small></a></li>\n"
-    )
-
-
-def _figure(figure: Figure) -> str:
-    return (
-        f'<figure id="figure-{figure.key}" class="{figure.palette}">'
-        f"<figcaption><h3>{escape(figure.title)}</h3><p>{escape(figure.note)}</p></figcaption>\n"
-        f"{draw(figure)}\n{_legend(figure)}"
-        f'<details><summary>Numbers<span class="unseen"> of {escape(figure.title)}</span>'
-        f"</summary>{_table(figure)}</details></figure>\n"
-    )
-
-
-def _legend(figure: Figure) -> str:
-    if not has_legend(figure):
-        return ""
-    items = (f'<li class="color-{i}">{escape(name)}</li>' for i, name in enumerate(figure.series))
-    return f'<ul class="keys">{"".join(items)}</ul>\n'
-
-
-def _table(figure: Figure) -> str:
-    series: Mapping[str, Any] = figure.series
-    if is_diagonal(figure):
-        series = {"articles": [sum(filter(None, row)) for row in zip(*series.values())]}
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in series)
-    body = "".join(
-        f'<tr><th scope="row">{escape(label)}</th>'
-        + "".join(f"<td>{count:,}</td>" for count in counts)
-        + "</tr>"
-        for label, *counts in zip(figure.labels, *series.values())
-    )
-    return (
-        f"<table><thead><tr><td>{escape(figure.scale)}</td>{head}</tr></thead>"
-        f"<tbody>{body}</tbody></table>"
-    )
-
-
-def _notes(batch: Batch, rows: Shelf, texts: Shelf) -> Iterator[str]:
-    for warning in batch.warnings:
-        yield f"<strong>Warning:</strong> {escape(warning)}."
-    if rows.left_out:
-        yield (
-            f"The list has the {len(rows):,} articles whose extractors agree least; "
-            f"{rows.left_out:,} more are in the figures alone."
-        )
-    if texts.left_out:
-        yield (
-            f"The texts of {len(texts):,} articles are in this page, those whose extractors "
-            f"agree least; the texts of {texts.left_out:,} are left out (the limit was "
-            f"{_size(batch.text_limit)}). <code>selection report --text-limit</code> sets it."
-        )
-
-
-def _size(count: int) -> str:
-    """A number of bytes for people, in units of a thousand."""
-    number, unit = float(count), "bytes"
-    for larger in ("kB", "MB", "GB", "TB"):
-        if round(number, 1) < 1000:
-            break
-        number, unit = number / 1000, larger
-    return f"{count:,} bytes" if unit == "bytes" else f"{number:.1f} {unit}"

@@ -1,4 +1,4 @@
-"""Keep, of a stream of pieces, those that matter most and fit into so many bytes."""
+"""Keep the highest-ranked pieces of a stream within a number of bytes."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from selection.errors import WriteError
 _Slot = tuple[float, int, int, int]
 
 
-class Shelf:
-    """Pieces of bytes by rank, in a temporary file of their own.
+class RankedSpool:
+    """Keep the highest-ranked pieces of bytes in a temporary file.
 
-    What is kept does not depend on the order of arrival but for pieces that are larger than
-    the whole limit. Memory grows with the number of pieces kept, not with their size. On disk
-    there are never more than four times the limit.
+    The order of arrival makes no difference, except for pieces that are larger than the limit.
+    Memory grows with the number of kept pieces, not with their size. The file and its
+    replacement (see :meth:`put`) never take more than four times the limit on disk.
 
     Args:
-        limit: how many bytes may be kept.
+        limit: the number of bytes to keep.
 
     Raises:
-        WriteError: there is no place for the file.
+        WriteError: the file cannot be created.
 
     Attributes:
-        left_out: how many pieces were refused or had to go.
+        left_out: the number of pieces that were refused or dropped.
     """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._kept: list[_Slot] = []  # a heap, the first to go on top
+        self._kept: list[_Slot] = []  # a heap, the lowest rank first
         self._size = 0
         self._written = 0
-        self._bar: tuple[float, int] | None = None  # the most that had to go
-        with _telling():
+        self._bar: tuple[float, int] | None = None  # the highest rank that was dropped
+        with _write_errors():
             self._file = _temporary_file()
         self.left_out = 0
 
-    def __enter__(self) -> Shelf:
+    def __enter__(self) -> RankedSpool:
         return self
 
     def __exit__(
@@ -50,7 +50,7 @@ class Shelf:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        # What is still in the buffer is not wanted any more, even if there is room for it.
+        # Closing flushes the buffer; its content is not needed any more, nor is an error.
         with suppress(OSError):
             self._file.close()
 
@@ -58,26 +58,34 @@ class Shelf:
         return len(self._kept)
 
     def wants(self, rank: float, index: int) -> bool:
-        """Whether a piece of that rank can be kept if it is small; if not, it is left out."""
+        """Return whether a piece of that rank can be kept, and count it as left out if not.
+
+        Args:
+            rank, index: as for :meth:`put`.
+        """
         if self._limit and (self._bar is None or (rank, -index) > self._bar):
             return True
         self.left_out += 1
         return False
 
     def put(self, rank: float, index: int, piece: bytes) -> None:
-        """Keep a piece that is wanted, if need be in place of lesser ones.
+        """Add a piece and drop the lowest-ranked pieces above the limit.
+
+        A file of twice the limit is replaced by one that contains only the kept pieces.
 
         Args:
-            rank: the higher, the longer it is kept; of equals the one of the lower index.
-            index: where it stands among the pieces given back.
+            rank: the higher it is, the longer the piece is kept; of equal ranks the lower
+                index is kept.
+            index: the place of the piece in :meth:`pieces`.
+            piece: its bytes; a piece larger than the limit is left out.
 
         Raises:
-            WriteError: there is no space for it.
+            WriteError: the file cannot be written.
         """
         if len(piece) > self._limit:
             self.left_out += 1
             return
-        with _telling():
+        with _write_errors():
             self._file.write(piece)
         heapq.heappush(self._kept, (rank, -index, self._written, len(piece)))
         self._written += len(piece)
@@ -91,11 +99,11 @@ class Shelf:
             self._compact()
 
     def indexes(self) -> set[int]:
-        """The indexes of what is kept."""
+        """Return the indexes of the kept pieces."""
         return {-place for _, place, _, _ in self._kept}
 
     def retain(self, indexes: Container[int]) -> None:
-        """Drop all pieces but those of these indexes."""
+        """Drop all pieces except those of these indexes."""
         kept = [slot for slot in self._kept if -slot[1] in indexes]
         self.left_out += len(self._kept) - len(kept)
         self._size = sum(size for _, _, _, size in kept)
@@ -103,24 +111,24 @@ class Shelf:
         self._kept = kept
 
     def pieces(self) -> Iterator[tuple[int, bytes]]:
-        """What is kept, by index: index and piece.
+        """Return index and bytes of the kept pieces, in the order of their indexes.
 
         Raises:
-            WriteError: there is no space for what was kept last.
+            WriteError: the last pieces cannot be written from the buffer, or the file not read.
         """
         for _, place, offset, size in sorted(self._kept, key=lambda slot: -slot[1]):
             yield -place, self._read(offset, size)
 
     def _read(self, offset: int, size: int) -> bytes:
-        with _telling():
+        with _write_errors():
             self._file.seek(offset)
             return self._file.read(size)
 
     def _compact(self) -> None:
-        """Put what is kept, in the order it stands in, into a new file."""
+        """Copy the kept pieces, in the order of the file, into a new file."""
         kept: list[_Slot] = []
         written = 0
-        with _telling():
+        with _write_errors():
             file = _temporary_file()
             for rank, place, offset, size in sorted(self._kept, key=lambda slot: slot[2]):
                 file.write(self._read(offset, size))
@@ -136,7 +144,7 @@ def _temporary_file() -> IO[bytes]:
 
 
 @contextmanager
-def _telling() -> Iterator[None]:
+def _write_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:

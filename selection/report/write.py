@@ -1,4 +1,4 @@
-"""A batch as facts, and as one page to look at."""
+"""The statistics of a batch's articles, and its report as one HTML page."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from selection.model import Extractor, Rule
 from selection.reader import BatchReader, Progress
 from selection.report.article_stats import Facts, facts_of
 from selection.report.batch_stats import Overview
-from selection.report.page import Batch, has_text, page, row_json, text_json
-from selection.report.spool import Shelf
+from selection.report.page import Batch, has_text, render, row_json, text_json
+from selection.report.spool import RankedSpool
 from selection.storage.opening import open_output
 from selection.stream.parts import Article
 
 SUFFIX = "_report"
 
-#: How many bytes of texts go into a page unless told otherwise.
+#: Default of the largest size in bytes of the texts in a page.
 TEXT_LIMIT = 5_000_000
-#: How many bytes of the list go into a page.
+#: Largest size in bytes of the list in a page.
 ROW_LIMIT = 8_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A page that was written.
+    """A written page.
 
     Attributes:
         input, output: the paths.
-        articles: how many the batch has.
-        listed: how many of them are in the page's list.
-        with_texts: of how many the texts are in the page.
-        bytes: size of the page.
+        articles: the number of articles of the batch.
+        listed: the number of articles in the page's list.
+        with_texts: the number of articles whose texts are in the page.
+        bytes: the size of the page.
         warnings: as of ``Summary``.
     """
 
@@ -48,19 +48,19 @@ class Report:
 
 
 def default_report(path: str) -> str:
-    """``<name>_report.html`` beside the batch."""
+    """Return ``<name>_report.html`` beside the batch."""
     return os.path.splitext(path)[0] + SUFFIX + ".html"
 
 
 def read_facts(path: str, progress: Callable[[Progress], object] | None = None) -> Iterator[Facts]:
-    """The facts of every article of a batch, selected or not, as it streams.
+    """Return the statistics of each article of a batch, selected or not, as it streams.
 
     Args:
         path: the batch.
         progress: called after every article.
 
     Raises:
-        DataError: the file is no batch; what came before the fault has been given by then.
+        DataError: the file is not a batch; the articles before the error have been yielded.
         InputError, TransferError: as for ``select_file``.
     """
     with BatchReader(path) as reader:
@@ -78,13 +78,13 @@ def write_report(
 ) -> Report:
     """Write one self-contained HTML page about a batch, selected or not.
 
-    The page has the figures of all articles; of the list, and of the texts, what fits. Those
-    whose extractors agree least come first. It appears complete or not at all.
+    The charts count all articles. The list and the texts are limited in size; articles whose
+    extractors agree least are included first. The page appears complete or not at all.
 
     Args:
         path: the batch.
         output: the page; by default :func:`default_report`.
-        text_limit: how many bytes of texts to include.
+        text_limit: the largest size in bytes of the texts in the page.
         progress: as for :func:`read_facts`.
         roots: as for ``select_file``.
 
@@ -92,17 +92,17 @@ def write_report(
         SelectionError: as ``select_file``.
     """
     target = default_report(path) if output is None else output
-    overview = Overview()
+    statistics = Overview()
     field_check = FieldCheck()
     size = 0
     with (
         BatchReader(path, roots) as reader,
         open_output(target, reader.input, roots) as file,
-        Shelf(ROW_LIMIT) as rows,
-        Shelf(text_limit) as texts,
+        RankedSpool(ROW_LIMIT) as rows,
+        RankedSpool(text_limit) as texts,
     ):
         for facts, article in _articles(reader, progress):
-            overview.add(facts)
+            statistics.add(facts)
             field_check.add(texts_of(article.fields), article.raw)
             rank = _rank(facts)
             is_wanted = has_text(article) and texts.wants(rank, facts.index)
@@ -118,10 +118,10 @@ def write_report(
         name = os.fsencode(os.path.basename(path)).decode()
         warnings = field_check.warnings()
         batch = Batch(name, reader.bytes_done, text_limit, warnings)
-        for piece in page(batch, overview, rows, texts):
+        for piece in render(batch, statistics, rows, texts):
             file.write((piece,))
             size += len(piece)
-        return Report(path, target, overview.articles, len(rows), len(texts), size, warnings)
+        return Report(path, target, statistics.articles, len(rows), len(texts), size, warnings)
 
 
 def _articles(
@@ -137,7 +137,10 @@ def _articles(
 
 
 def _rank(facts: Facts) -> float:
-    """The less the extractors agree, the higher: first who have nothing, last who has all alone."""
+    """Return an article's priority in the page.
+
+    It is 2 without any text, 1 - agreement if texts were compared, -1 for a single candidate.
+    """
     if facts.agreement is not None:
         return 1.0 - facts.agreement
     return 2.0 if facts.decision.rule is Rule.FALLBACK else -1.0

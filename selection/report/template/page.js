@@ -5,7 +5,7 @@
   const byId = (id) => document.getElementById(id);
   const data = (id) => JSON.parse(byId(id).textContent);
 
-  /* An element with attributes and children; what is no element becomes a text node. */
+  /* Create an element with attributes and children; strings become text nodes. */
   const make = (name, attributes, ...children) => {
     const element = document.createElement(name);
     for (const [key, value] of Object.entries(attributes || {})) element.setAttribute(key, value);
@@ -13,11 +13,11 @@
     return element;
   };
 
-  /* Text from the web, kept from turning the direction of what is around it. */
+  /* Text from the batch in isolation: its direction does not affect the text around it. */
   const isolated = (text) => make("bdi", { dir: "auto" }, text);
 
   const vocabulary = data("vocabulary");
-  const { extractors, rules, states } = vocabulary;
+  const { extractors, rules, states, lowAgreement } = vocabulary;
 
   const rows = data("rows").map((row) => {
     const [index, id, name, url, pick, rule, agreement, margin, consensus, pool] = row;
@@ -30,7 +30,7 @@
       found: [name, id, url, ...row[12]].filter((part) => part !== null).join("\n").toLowerCase(),
     };
   });
-  const unlisted = data("unlisted"); /* how many articles are left out of the list */
+  const unlisted = data("unlisted"); /* the number of articles left out of the list */
   const places = new Map(rows.map((row, place) => [row.index, place]));
 
   const fixed = (number) => (number === null ? "–" : number.toFixed(4));
@@ -42,7 +42,7 @@
 
   const KEYS = {
     index: (row) => row.index,
-    /* As in a dictionary: without accents, and without the quotation mark it may begin with. */
+    /* Dictionary order: ignore accents and punctuation at the beginning. */
     name: (row) =>
       row.name.toLowerCase().normalize("NFD").replace(/^[^\p{L}\p{N}]+|\p{M}+/gu, ""),
     pick: (row) => extractors[row.pick],
@@ -53,7 +53,7 @@
     agreement: (row) => row.agreement,
     margin: (row) => (row.margin === null ? null : Math.abs(row.margin)),
   };
-  /* How each order of the menu ranks an article, the lowest number first. */
+  /* Sort key of an article for each order of the menu, ascending. */
   const ORDERS = {
     batch: (row) => row.index,
     close: (row) => (row.margin === null ? 2 : Math.abs(row.margin)),
@@ -77,7 +77,7 @@
   const byOrder = (name) => (a, b) =>
     ORDERS[name](a) - ORDERS[name](b) || a.index - b.index;
 
-  /* What has no value stays last, whichever way the column is sorted. */
+  /* Articles without a value are last in both directions. */
   const byColumn = (key, descending) => {
     const place = new Map(rows.map((row) => [row, KEYS[key](row)]));
     return (a, b) => {
@@ -93,7 +93,7 @@
     if (wholeTexts === null) {
       wholeTexts = new Map();
       for (const block of document.querySelectorAll('script[id^="text-"]')) {
-        const texts = JSON.parse(block.textContent).texts.map((passages) => passages.join(""));
+        const texts = JSON.parse(block.textContent).texts.map((segments) => segments.join(""));
         wholeTexts.set(Number(block.id.slice(5)), texts.join("\n").toLowerCase());
       }
     }
@@ -234,7 +234,7 @@
     return line;
   };
 
-  /* All of the decision's figures in one line, to be checked from left to right. */
+  /* All counts and scores of the decision in one line. */
   const arithmetic = (row) => {
     const parts = row.candidates.filter((candidate) => candidate.active).map((candidate) => {
       const { shared, shingles, score } = candidate;
@@ -261,18 +261,19 @@
     return parts.join(", ");
   };
 
-  const marked = (passages) => {
+  /* Text with its segments highlighted: surplus and consensus alternate. */
+  const highlighted = (segments) => {
     const text = make("div", { class: "text", tabindex: "-1" });
-    passages.forEach((passage, number) => {
+    segments.forEach((segment, number) => {
       if (number % 2) {
-        text.append(make("mark", {}, passage));
+        text.append(make("mark", {}, segment));
       } else {
-        /* White space at the ends is between two passages and belongs to neither. */
-        const core = passage.trim();
-        const start = passage.indexOf(core);
-        text.append(passage.slice(0, start));
+        /* White space at the ends separates two segments and is not highlighted. */
+        const core = segment.trim();
+        const start = segment.indexOf(core);
+        text.append(segment.slice(0, start));
         if (core !== "") text.append(make("span", { class: "surplus" }, core));
-        text.append(passage.slice(start + core.length));
+        text.append(segment.slice(start + core.length));
       }
     });
     return text;
@@ -288,16 +289,16 @@
     const error = row.errors[candidate.extractor];
     if (error !== null) head.append(make("p", { class: "error" }, "Error: ", isolated(error)));
     if (texts === null) return view;
-    const passages = texts.texts[candidate.extractor];
-    if (passages.join("") === "") {
+    const segments = texts.texts[candidate.extractor];
+    if (segments.join("") === "") {
       view.append(make("p", { class: "empty" }, "No text."));
     } else if (row.consensus && candidate.active) {
-      view.append(marked(passages));
+      view.append(highlighted(segments));
     } else {
-      view.append(make("div", { class: "text" }, passages.join("")));
+      view.append(make("div", { class: "text" }, segments.join("")));
     }
     const left = texts.left[candidate.extractor];
-    if (left) view.append(make("p", { class: "empty" }, `${counted(left)} more characters are left out; the marks compare what is shown.`));
+    if (left) view.append(make("p", { class: "empty" }, `${counted(left)} more characters are left out; the highlighting compares the shown text.`));
     return view;
   };
 
@@ -325,7 +326,7 @@
     if (row.id !== null && row.id !== row.name) byId("article-place").append(", id ", isolated(row.id));
     byId("article-heading").replaceChildren(isolated(row.name));
     if (row.url !== null) {
-      /* One that was cut, and so ends with an ellipsis, would lead elsewhere. */
+      /* An address that was cut ends with an ellipsis and is not a link. */
       const isWeb = /^https?:\/\/.*[^…]$/i.test(row.url);
       byId("article-address").append(
         isWeb
@@ -338,13 +339,13 @@
       ...row.sentences.map((sentence) => make("p", {}, sentence)),
       make("p", { class: "arithmetic" }, arithmetic(row)),
       make("p", { class: "note" }, `Margin ${signed(row.margin)}; `
-        + `agreement ${fixed(row.agreement)}${row.agreement !== null && row.agreement < vocabulary.low
-          ? ", low: perhaps this page is no article" : ""}.`));
+        + `agreement ${fixed(row.agreement)}${row.agreement !== null && row.agreement < lowAgreement
+          ? ", low: this page may not be an article" : ""}.`));
     body.replaceChildren(why);
     if (texts && row.consensus) {
       body.append(make("ul", { class: "legend" },
-        make("li", {}, make("mark", {}, "consensus"), " in five tokens in a row that two texts or more have"),
-        make("li", {}, make("span", { class: "surplus" }, "surplus"), " in no such row")));
+        make("li", {}, make("mark", {}, "consensus"), " in a shingle of five tokens that at least two texts have"),
+        make("li", {}, make("span", { class: "surplus" }, "surplus"), " in no such shingle")));
     }
     if (!texts && row.candidates.some((candidate) => candidate.tokens)) {
       body.append(make("p", { class: "note" }, "The texts of this article are left out of this page."));
@@ -369,7 +370,7 @@
     }
   };
 
-  let last = null; /* the article that was looked at */
+  let last = null; /* the article shown last */
 
   const route = (isFirst) => {
     const hash = window.location.hash.slice(1);
@@ -380,7 +381,7 @@
       showArticle(last);
       show("article", "article-heading");
     } else if (hash === "articles" || (order && Object.hasOwn(ORDERS, order[1]))) {
-      /* An article leads to such a view by the browser's "back" alone: all is left as it was. */
+      /* Only the browser's "back" leads from an article to this view: keep its order and page. */
       const isNew = order && byId("view-article").hidden;
       if (isNew) orderBy(order[1]);
       const place = isNew ? -1 : shown.findIndex((row) => row.index === last);
