@@ -18,7 +18,8 @@ from robustness.batches import Made, made
 from robustness.table import Harm, Table
 from selection import select_file
 from tests.support.queue_server import Workers, children, kill, running_server
-from worker.state.status import ENDED, open_queue, read_batches
+from worker.state.job_state import ENDED
+from worker.state.status import open_queue, read_jobs
 
 FUNCTION = "worker.jobs.select_batch"
 SECONDS = 60
@@ -107,7 +108,7 @@ def _round(
     kill_at = time.monotonic() + randomness.uniform(0, 0.3) if has_victim else None
     end = time.monotonic() + SECONDS
     while person.poll() is None or any(
-        found.state not in ENDED for found in read_batches(connection, settings, ids)
+        found.state not in ENDED for found in read_jobs(connection, settings, ids)
     ):
         turn.look()
         if kill_at is not None and time.monotonic() > kill_at:
@@ -116,7 +117,7 @@ def _round(
         if time.monotonic() > end:
             person.kill()
             person.wait(SECONDS)
-            return Harm(stuck=f"{person.returncode} {read_batches(connection, settings, ids)}")
+            return Harm(stuck=f"{person.returncode} {read_jobs(connection, settings, ids)}")
     turn.look()
     return _judge(turn, person.returncode, has_victim, workers, ids)
 
@@ -136,7 +137,7 @@ def _runs_job(pid: int) -> bool:
 def _judge(turn: Round, code: int, has_victim: bool, workers: Workers, ids: list[str]) -> Harm:
     lost = ""
     allowed = (0, -signal.SIGKILL) if has_victim else (0,)
-    ended = read_batches(workers.settings.connect(), workers.settings, ids)
+    ended = read_jobs(workers.settings.connect(), workers.settings, ids)
     if code not in allowed:
         lost = f"the person's run ended with {code}"
     elif any(found.state != "finished" for found in ended):

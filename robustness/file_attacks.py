@@ -19,7 +19,7 @@ from rq import Queue
 from robustness.batches import Made, made
 from robustness.table import Harm, Table
 from tests.support.queue_server import Workers, running_server
-from worker.state.status import read_batches
+from worker.state.status import read_jobs
 
 FUNCTION = "worker.jobs.select_batch"
 SECONDS = 60
@@ -136,7 +136,7 @@ def _outputs_of_jobs(table: Table, batch: Made) -> None:
         finally:
             workers.stop()
         after = _state(place)
-        for output, found in zip((*_OUTPUTS, *_FOLDERS), read_batches(connection, settings, ids)):
+        for output, found in zip((*_OUTPUTS, *_FOLDERS), read_jobs(connection, settings, ids)):
             refused = found.state == "failed" and "Output" in json.dumps(found.error)
             harm = _harm(f"-o {output!r}: {found.state}", before, after, 73 if refused else 0)
             table.add("files: the output is the input, a job", harm)

@@ -22,7 +22,8 @@ from robustness.batches import Made, made, made_large
 from robustness.disk import Disk, small_disk
 from robustness.table import Harm, Table
 from tests.support.queue_server import Server, Workers, children, kill, running_server
-from worker.state.status import ENDED, Batch, read_batches
+from worker.state.job_state import ENDED
+from worker.state.status import JobStatus, read_jobs
 
 # What Redis keeps without a lifetime, by design: the names of queues and of workers, a stream
 # with a cap and counters with a fixed number of names. RQ takes dead workers out of its sets
@@ -79,7 +80,7 @@ class File:
     output: Path
     right: bytes
     job: str | None = None
-    ended: Batch | None = None
+    ended: JobStatus | None = None
 
 
 class Soak:
@@ -141,7 +142,7 @@ class Soak:
         some = files[self._looked_at : self._looked_at + _LOOKED_AT]
         self._looked_at += _LOOKED_AT
         try:
-            found = read_batches(
+            found = read_jobs(
                 self._client(), self._workers.settings, [file.job for file in some if file.job]
             )
         except RedisError:
@@ -315,7 +316,7 @@ def _tell(table: Table, files: list[File]) -> None:
     table.say("queue: " + ", ".join(f"{number:,} {end}" for end, number in ends.most_common()))
 
 
-def _judge(file: File, first: Batch | None, events: list[str]) -> Harm:
+def _judge(file: File, first: JobStatus | None, events: list[str]) -> Harm:
     """``first``: how it ended among the faults; ``file.ended``: after a retry, if it failed."""
     content = file.output.read_bytes() if file.output.exists() else None
     partial = "" if content in (None, file.right) else f"{file.path.name}: {len(content or b'')}"

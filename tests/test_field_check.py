@@ -132,8 +132,9 @@ def test_the_report_warns(wrong: Path) -> None:
 
 def test_the_log_of_a_job_warns(wrong: Path) -> None:
     code = (
-        "import sys; from selection import select_file; from worker import logs, Settings;"
-        "logs.set_up(Settings(log='json')); logs.log_finish('j', select_file(sys.argv[1]))"
+        "import sys; from selection import select_file; from worker import log_format, Settings;"
+        "log_format.set_up(Settings(log='json'));"
+        "log_format.log_finish('j', select_file(sys.argv[1]))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, wrong], capture_output=True, text=True, timeout=60

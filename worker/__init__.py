@@ -7,7 +7,7 @@ Job('selection-3f0c...', enqueued_at=...)
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as typing has it, whose import takes some milliseconds
+TYPE_CHECKING = False  # importing it from typing takes some milliseconds
 if TYPE_CHECKING:
     from worker.producer import enqueue
     from worker.runtime.rq_worker import SelectionWorker
@@ -18,7 +18,7 @@ __all__ = ["SelectionWorker", "Settings", "SettingsError", "enqueue"]
 if not TYPE_CHECKING:
     # Imported when first used (PEP 562): a command installs its signal handlers before.
     _MODULES = {
-        "SelectionWorker": "safe_worker",
+        "SelectionWorker": "runtime.rq_worker",
         "Settings": "settings",
         "SettingsError": "settings",
         "enqueue": "producer",
