@@ -17,7 +17,7 @@ from benchmarks import corpus
 from benchmarks.product import SAMPLE
 from benchmarks.result import Result, Settings, Table
 from worker.local_fleet import local_queue
-from worker.settings import SAFE_WORKER
+from worker.settings import SELECTION_WORKER
 from worker.settings import Settings as QueueSettings
 
 NOTHING = "builtins.len"
@@ -85,14 +85,14 @@ def measure(settings: Settings) -> Result:
         with tempfile.TemporaryDirectory(dir=settings.folder) as name:
             folder = Path(name)
             small, large = _small_files(folder, files), _large_files(folder)
-            with local_queue(QueueSettings(), 1, SAFE_WORKER) as (own, _running):
+            with local_queue(QueueSettings(), 1, SELECTION_WORKER) as (own, _running):
                 seconds["batches"].append(_time_batches(own, own.connect(), small))
             with local_queue(QueueSettings(), 1, "rq.Worker") as (own, _running):
                 seconds["nothing"].append(_time_nothing(own, own.connect(), files))
             for label, workers in (("one", 1), ("two", 2)):
                 for path in large:
                     path.touch()
-                with local_queue(QueueSettings(), workers, SAFE_WORKER) as (own, _running):
+                with local_queue(QueueSettings(), workers, SELECTION_WORKER) as (own, _running):
                     seconds[label].append(_time_batches(own, own.connect(), large))
     found = {label: median(values) for label, values in seconds.items()}
     batches, nothing = (1000 * found[label] / files for label in ("batches", "nothing"))

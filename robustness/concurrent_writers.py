@@ -18,7 +18,8 @@ from robustness.batches import ExpectedBatch, generate
 from robustness.table import Effects, Table
 from selection import select_file
 from tests.support.queue_server import Workers, children, kill, running_server
-from worker.state.status import ENDED, open_queue, read_batches
+from worker.state.job_state import ENDED
+from worker.state.status import open_queue, read_jobs
 
 FUNCTION = "worker.jobs.select_batch"
 SECONDS = 60
@@ -114,7 +115,7 @@ def _round(
     kill_at = time.monotonic() + randomness.uniform(0, 0.3) if with_kill else None
     end = time.monotonic() + SECONDS
     while command.poll() is None or any(
-        found.state not in ENDED for found in read_batches(connection, settings, ids)
+        found.state not in ENDED for found in read_jobs(connection, settings, ids)
     ):
         writers.look()
         if kill_at is not None and time.monotonic() > kill_at:
@@ -123,7 +124,7 @@ def _round(
         if time.monotonic() > end:
             command.kill()
             command.wait(SECONDS)
-            return Effects(stuck=f"{command.returncode} {read_batches(connection, settings, ids)}")
+            return Effects(stuck=f"{command.returncode} {read_jobs(connection, settings, ids)}")
     writers.look()
     return _check(writers, command.returncode, with_kill, workers, ids)
 
@@ -147,7 +148,7 @@ def _check(
 ) -> Effects:
     lost = ""
     allowed = (0, -signal.SIGKILL) if with_kill else (0,)
-    ended = read_batches(workers.settings.connect(), workers.settings, ids)
+    ended = read_jobs(workers.settings.connect(), workers.settings, ids)
     if code not in allowed:
         lost = f"the command ended with {code}"
     elif any(found.state != "finished" for found in ended):

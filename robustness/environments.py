@@ -17,7 +17,7 @@ from robustness import preload
 from robustness.batches import ExpectedBatch, generate, generate_large
 from robustness.table import Effects, Table
 from tests.support.queue_server import Server, Workers, running_server
-from worker.state.status import read_batches
+from worker.state.status import read_jobs
 
 ROOT = Path(__file__).parents[1]
 SECONDS = 60
@@ -363,10 +363,10 @@ def _select_all(
         try:
             process.wait(SECONDS)
         except subprocess.TimeoutExpired:
-            return Effects(stuck=f"{read_batches(connection, workers.settings, ids)}")
+            return Effects(stuck=f"{read_jobs(connection, workers.settings, ids)}")
     lost = partial = ""
     for path, batch, found in zip(
-        paths, batches, read_batches(connection, workers.settings, ids), strict=True
+        paths, batches, read_jobs(connection, workers.settings, ids), strict=True
     ):
         output = path.with_name(f"{path.stem}_selected.json")
         content = output.read_bytes() if output.exists() else None

@@ -19,7 +19,7 @@ from rq import Queue
 from robustness.batches import ExpectedBatch, generate
 from robustness.table import Effects, Table
 from tests.support.queue_server import Workers, running_server
-from worker.state.status import read_batches
+from worker.state.status import read_jobs
 
 FUNCTION = "worker.jobs.select_batch"
 SECONDS = 60
@@ -138,7 +138,7 @@ def _outputs_of_jobs(table: Table, batch: ExpectedBatch) -> None:
         finally:
             workers.stop()
         after = _state(folder)
-        for output, found in zip((*_OUTPUTS, *_FOLDERS), read_batches(connection, settings, ids)):
+        for output, found in zip((*_OUTPUTS, *_FOLDERS), read_jobs(connection, settings, ids)):
             refused = found.state == "failed" and "Output" in json.dumps(found.error)
             effects = _effects(f"-o {output!r}: {found.state}", before, after, 73 if refused else 0)
             table.add("file-attacks: the output is the input, a job", effects)

@@ -22,7 +22,8 @@ from robustness.batches import ExpectedBatch, generate, generate_large
 from robustness.disk import Disk, small_disk
 from robustness.table import Effects, Table
 from tests.support.queue_server import Server, Workers, children, kill, running_server
-from worker.state.status import ENDED, Batch, read_batches
+from worker.state.job_state import ENDED
+from worker.state.status import JobStatus, read_jobs
 
 # Keys without a lifetime, by design: the names of queues and workers, a capped stream, and
 # counters with a fixed number of names. RQ removes dead workers from its sets once their own
@@ -81,7 +82,7 @@ class File:
     output: Path
     right: bytes
     job: str | None = None
-    ended: Batch | None = None
+    ended: JobStatus | None = None
 
 
 class QueueSoak:
@@ -143,7 +144,7 @@ class QueueSoak:
         some = files[self._next_file : self._next_file + _READ_AT_ONCE]
         self._next_file += _READ_AT_ONCE
         try:
-            found = read_batches(
+            found = read_jobs(
                 self._client(), self._workers.settings, [file.job for file in some if file.job]
             )
         except RedisError:
@@ -321,7 +322,7 @@ def _log_ends(table: Table, files: list[File]) -> None:
     table.log("queue-soak: " + ", ".join(f"{number:,} {end}" for end, number in ends.most_common()))
 
 
-def _check(file: File, first: Batch | None, events: list[str]) -> Effects:
+def _check(file: File, first: JobStatus | None, events: list[str]) -> Effects:
     """Check a file by its state during the faults (``first``) and after a retry."""
     content = file.output.read_bytes() if file.output.exists() else None
     partial = "" if content in (None, file.right) else f"{file.path.name}: {len(content or b'')}"

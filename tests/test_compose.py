@@ -36,7 +36,7 @@ from rq import Queue
 from selection.verify import verify_files
 from tests.support import batches
 from worker import Settings, enqueue
-from worker.cli.wait import follow
+from worker.cli.wait import wait_for
 from worker.local_fleet import server_program
 
 ROOT = Path(__file__).parents[1]
@@ -483,7 +483,7 @@ def test_the_dashboard_shows_jobs_and_runs_nothing_that_they_hold(stack: Stack) 
 
     forged.delete()
     stack.start("worker")
-    [batch] = follow(client, settings, [job.id])
+    [batch] = wait_for(client, settings, [job.id])
     assert batch.state == "finished"
     shown = show(f"job/{job.id}.json")
     assert shown["result"]["articles"] == 1

@@ -21,9 +21,9 @@ from selection.cli.commands import selection
 from selection.explain import sentences
 from worker.cli.commands import selection_worker
 from worker.settings import Settings
-from worker.state.events import Event
-from worker.state.job_state import JobState
-from worker.state.job_state import State as JobStates
+from worker.state.events import PUBLISHED, Event
+from worker.state.job_state import JobMeta, JobState
+from worker.state.status import JobStatus
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "benchmarks" / "README.md"])
@@ -129,26 +129,30 @@ def test_the_table_of_requirements_has_every_rule() -> None:
     assert listed == set(defined)
 
 
-def test_the_table_of_settings_is_complete_and_has_the_defaults() -> None:
+def test_the_table_of_settings_is_that_of_the_code() -> None:
     table = section("docs/queue.md", "Settings")
-    rows = re.findall(r"^\| `(\w+)` \| (?:`(.*?)`)? ?\|", table, re.MULTILINE)
-    variables = {"RQ_REDIS_URL", "RQ_CONFIG", "RQ_WORKER_CLASS", "SELECTION_BACKEND"}
-    documented = re.findall(r"``(SELECTION_\w+)``", Settings.__doc__ or "")
-    assert {name for name, _ in rows} == variables | set(documented)
+    rows = re.findall(r"^\| `(\w+)` \| (?:`(.*?)`)? ?\| (.*) \|$", table, re.MULTILINE)
+    meanings = {name: meaning for name, _, meaning in rows}
+    del meanings["SELECTION_BACKEND"]  # a setting of the package selection
+    code = {field.metadata["name"]: field.metadata["meaning"] for field in fields(Settings)}
+    assert meanings == code
     url = {"RQ_REDIS_URL": "redis://localhost:6379"}
-    assert Settings.from_variables(dict(rows)) == Settings.from_variables(url)
+    defaults = {name: default for name, default, _ in rows}
+    assert Settings.from_variables(defaults) == Settings.from_variables(url)
 
 
 def test_the_tables_of_events_are_complete() -> None:
     found = names_in(section("docs/queue.md", "Events"))
-    kinds = {event.value for event in Event}
-    entry = {"event", "job", "path", "output", "at", "worker", "summary", "error", "delay"}
-    assert found == kinds | entry
+    assert found == {state.value for state in PUBLISHED} | {field.name for field in fields(Event)}
 
 
 def test_the_tables_of_meta_and_states_are_complete() -> None:
-    found = names_in(section("docs/queue.md", "Job status: `meta`"))
-    assert found == {field.name for field in fields(JobState)} | {s.value for s in JobStates}
+    text = section("docs/queue.md", "Job status: `meta`")
+    schema = {field.name for field in fields(JobMeta)}
+    assert names_in(text) == schema | {state.value for state in JobState}
+    (sentence,) = re.findall(r"`status --json` prints the same fields with (.*?)\.", text)
+    others = {field.name for field in fields(JobStatus)} - schema
+    assert set(re.findall(r"`(\w+)`", sentence)) == others - {"id"} | {"job"}
 
 
 @pytest.mark.parametrize(("heading", "type_"), [("Summary", Summary), ("Decision", Decision)])

@@ -1,4 +1,4 @@
-"""``selection-worker metrics``: right numbers over HTTP, also without a server or workers."""
+"""``selection-worker metrics`` serves right numbers over HTTP, also during an outage."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import worker
 from tests.support import batches
 from tests.support.process import SECONDS, line_with, until
 from tests.support.queue_server import Server, Workers
-from worker.checks.doctor import examine
+from worker.checks.doctor import run_checks
 
 
 @pytest.fixture
@@ -101,8 +101,8 @@ def test_a_dead_worker_is_not_counted(server: Server, workers: Workers, port: in
     [key] = cast(set[bytes], client.smembers("rq:workers:selection"))
     client.hset(key.decode(), "last_heartbeat", "2026-01-01T00:00:00.000000Z")
     assert scrape(port)["selection_workers state=idle"] == 0
-    [finding] = [f for f in examine(workers.settings) if f.subject == "workers"]
-    assert finding.verdict == "fault"
+    [finding] = [f for f in run_checks(workers.settings) if f.subject == "workers"]
+    assert finding.verdict == "error"
 
 
 def test_counters_outlive_workers_and_the_server_s_restart(
@@ -131,3 +131,24 @@ def test_durations_are_a_histogram_that_grows_from_bound_to_bound(
     assert found[f"{name}_count"] == 4
     assert found[f"{name}_sum"] == 4000.5
     assert found["selection_articles_total"] == 0
+
+
+def test_the_documented_metrics_and_labels_are_those_that_are_served(port: int) -> None:
+    page = (Path(__file__).parents[1] / "docs" / "queue.md").read_text()
+    rows = re.findall(r"^\| (`selection_.*?) \| (?:`(\w+)`)? ?\|", page, re.MULTILINE)
+    documented = {
+        name: {label} - {""} for names, label in rows for name in re.findall(r"`(\w+)`", names)
+    }
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
+        families = list(text_string_to_metric_families(answer.read().decode()))
+    served = {
+        family.name + ("_total" if family.type == "counter" else ""): {
+            label for sample in family.samples for label in sample.labels if label != "le"
+        }
+        for family in families
+    }
+    # Without a failure these have no sample, and so no label.
+    for name in ("selection_failures_total", "selection_retries_total"):
+        assert documented.pop(name) == {"error"}
+        assert served.pop(name) == set()
+    assert documented == served

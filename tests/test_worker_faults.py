@@ -546,8 +546,8 @@ def test_every_line_is_json_where_json_is_asked_for(
     lines = [json.loads(line) for line in workers.log().splitlines()]
     assert all({"at", "level", "event"} <= line.keys() for line in lines)
     assert {"rq.worker", "rq.scheduler"} <= {line.get("logger") for line in lines}
-    [handed_back] = [line for line in lines if line["event"] == "job handed back"]
-    assert handed_back["job"] == long
+    [requeued] = [line for line in lines if line["event"] == "job requeued"]
+    assert (requeued["job"], requeued["reason"]) == (long, "its worker is shut down")
 
 
 def test_a_job_by_name_has_the_timeout_of_the_settings(

@@ -7,7 +7,7 @@ Job('selection-3f0c...', enqueued_at=...)
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as typing has it, whose import takes some milliseconds
+TYPE_CHECKING = False  # importing it from typing takes some milliseconds
 if TYPE_CHECKING:
     from worker.producer import enqueue
     from worker.runtime.rq_worker import SelectionWorker

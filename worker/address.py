@@ -1,6 +1,6 @@
-"""The address of the server: parsed strictly, and refused without repeating any part of it.
+"""The address of the server, parsed strictly.
 
-A password may be anywhere in an address that is wrong, so no message quotes a value.
+Any part of a malformed address can be a password, so no message quotes a value.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 _DEFAULT_PORT = 6379
 
-# The options of redis-py that fit a queue; decode_responses, for example, does not.
+# The options of redis-py that a queue can use; decode_responses, for example, breaks it.
 _OPTIONS = frozenset(
     [
         *("db", "username", "password", "client_name", "protocol", "max_connections", "timeout"),
@@ -25,19 +25,19 @@ _QUOTE = "in a password write / as %2F, # as %23, ? as %3F, [ as %5B and @ as %4
 
 
 class AddressError(ValueError):
-    """An address that cannot be used; the message names the variable and never the value."""
+    """The address cannot be used; the message names the variable and never the value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where the server is.
+    """The address of the server and how to log in.
 
     Attributes:
         host, port: with ``redis://`` and ``rediss://``.
         socket: the path, with ``unix://``.
         db: the number of the database.
         username, password: as the server knows them.
-        is_plain: nothing but these is needed to connect: no TLS and no option of redis-py.
+        is_basic: True if these fields suffice to connect, without TLS or options of redis-py.
     """
 
     host: str = "localhost"
@@ -46,15 +46,15 @@ class Address:
     db: int = 0
     username: str | None = field(default=None, repr=False)
     password: str | None = field(default=None, repr=False)
-    is_plain: bool = True
+    is_basic: bool = True
 
 
 def find_address(url: str | None, environment: Mapping[str, str]) -> Address:
-    """Return the address that ``rq worker`` takes from the same environment.
+    """Return the address that ``rq worker`` reads from the same environment.
 
     Args:
         url: the value of ``RQ_REDIS_URL``, or None.
-        environment: where ``REDIS_URL``, ``REDIS_HOST`` and their like are looked up.
+        environment: the variables ``REDIS_URL``, ``REDIS_HOST``, ``REDIS_PORT`` and so on.
 
     Raises:
         AddressError: it cannot be used.
@@ -73,13 +73,13 @@ def find_address(url: str | None, environment: Mapping[str, str]) -> Address:
         )
     if not port.isascii() or not port.isdecimal() or not 0 < int(port[:6]) < 65536:
         raise AddressError("REDIS_PORT must be a number from 1 to 65535")
-    is_plain = environment.get("REDIS_SSL", "").lower() in ("", "n", "no", "f", "false")
+    is_basic = environment.get("REDIS_SSL", "").lower() in ("", "n", "no", "f", "false")
     return Address(
         host=host,
         port=int(port),
         db=_database("REDIS_DB", environment.get("REDIS_DB", "0")),
         password=environment.get("REDIS_PASSWORD"),
-        is_plain=is_plain,
+        is_basic=is_basic,
     )
 
 
@@ -128,14 +128,14 @@ def _address(name: str, parts: SplitResult, port: int | None) -> Address:
         db=_database(f"the database in {name}", database),
         username=username or options.get("username"),
         password=password or options.get("password"),
-        is_plain=parts.scheme != "rediss" and not set(options) - {"db", "username", "password"},
+        is_basic=parts.scheme != "rediss" and not set(options) - {"db", "username", "password"},
     )
 
 
 def _options(name: str, query: str) -> dict[str, str]:
     options = {key: values[0] for key, values in parse_qs(query, keep_blank_values=True).items()}
     if set(options) - _OPTIONS:
-        # The unknown option may be the rest of a password.
+        # The unknown option can be the rest of a password.
         raise AddressError(
             f"{name} has an option that is not supported, or a ? that must be written as %3F"
         )

@@ -1,4 +1,4 @@
-"""How a worker's processes wait for the server, and when they stop waiting."""
+"""The retry policies of a worker's connections: how long they wait for the server."""
 
 from __future__ import annotations
 
@@ -24,50 +24,50 @@ from worker import log_format
 
 _T = TypeVar("_T")
 
-# A connection attempt is itself retried, so the tries multiply: some 20 seconds.
+# A connection attempt is itself retried, so the tries multiply to some 20 seconds.
 _TRIES_AT_START, _LONGEST_PAUSE = 5, 5.0
 _SECONDS_BETWEEN_LINES = 30.0
 _SECONDS_FOR_ONE_COMMAND = 2.0
 
-# What a server answers that works but takes no writes for now.
+# The answers of a server that works but does not take writes at the moment.
 _REFUSAL = re.compile(
     "(^|caused error: )(OOM|READONLY|MISCONF|NOREPLICAS|MASTERDOWN|CLUSTERDOWN|LOADING|UNBLOCKED) "
 )
-# Redis-py removes the code from the messages of the errors that it has a class for.
+# Redis-py removes the code from the message if it has a class for the error.
 _REFUSAL_TYPES = (OutOfMemoryError, ReadOnlyError, MasterDownError, ClusterDownError)
 
 
 class WriteRefusedError(RedisConnectionError):
-    """The server answers, but takes no writes for now."""
+    """The server answers, but does not take writes at the moment."""
 
 
-class Patience(Retry):
-    """Redis-py's retries, with an end that is set from outside.
+class OutageRetry(Retry):
+    """A retry policy of redis-py that changes with the phase of the worker.
 
-    At the start a few tries, so that a wrong address ends the worker. While it works it
-    waits as long as an outage lasts. When it must stop it waits no longer.
+    At the start there are a few tries, so that a wrong address ends the worker. While it
+    works, it waits as long as an outage lasts. During its shutdown it does not wait.
     """
 
     def __init__(self) -> None:
         super().__init__(ExponentialBackoff(_LONGEST_PAUSE, 0.1), _TRIES_AT_START)
         self._logged = float("-inf")
 
-    def __deepcopy__(self, memo: object) -> Patience:
-        # Each connection copies its retries; these must stay one object.
+    def __deepcopy__(self, memo: object) -> OutageRetry:
+        # Each connection copies its policy; this one must stay one object.
         return self
 
-    def wait_for_the_server(self) -> None:
-        """From now on wait without an end."""
+    def retry_forever(self) -> None:
+        """From now on retry until the server answers."""
         self.update_retries(-1)
 
-    def end(self) -> None:
-        """From now on try once."""
+    def retry_never(self) -> None:
+        """From now on do not retry."""
         self.update_retries(0)
 
     def call_with_retry(
         self, do: Callable[[], _T], fail: Callable[..., Any], *arguments: Any, **options: Any
     ) -> _T:
-        """Call, and call again after an outage; a refused write is an outage, too."""
+        """Call a function, and retry after an outage; a refused write counts as one."""
 
         def log_and_fail(error: Exception, *more: Any) -> None:
             self._log(error)
@@ -90,8 +90,8 @@ def _call(do: Callable[[], _T]) -> _T:
         raise
 
 
-def impatient(connection: Redis) -> Redis:
-    """Return a client of the same server that gives up at once."""
+def fail_fast_connection(connection: Redis) -> Redis:
+    """Return a client of the same server that fails at once instead of retrying."""
     client, pooled, options = parse_connection(connection)
     limits = {
         "socket_timeout": _SECONDS_FOR_ONE_COMMAND,
@@ -103,7 +103,7 @@ def impatient(connection: Redis) -> Redis:
 
 
 def server_time(connection: Redis) -> float:
-    """Return the server's time, the one clock that all workers share."""
+    """Return the server's time in seconds, the clock that all machines share."""
     answer: Any = connection.time()
     seconds, microseconds = answer
     return float(seconds) + float(microseconds) / 1e6

@@ -1,4 +1,4 @@
-"""Where the command ``selection-worker`` starts: see :mod:`selection.signals`."""
+"""The entry point of the command ``selection-worker``; see :mod:`selection.signals`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def main() -> None:
     """Run ``selection-worker`` with the process's arguments."""
     end_at_once()
     if sys.argv[1:] == ["health"]:
-        # Each worker is checked every few seconds, and all other imports take ten times longer.
+        # Each worker is checked every few seconds, and the other imports take ten times longer.
         from worker import health
 
         sys.exit(health.main())

@@ -1,7 +1,7 @@
-"""Whether a worker on this host is alive: the health check of its container.
+"""The health check of a worker's container: is a worker on this host alive?
 
-It runs every few seconds beside each worker. So it imports next to nothing and speaks the
-server's protocol itself: the client library alone takes longer to import than the check.
+It runs every few seconds beside each worker, so it imports little and implements the server's
+protocol itself: the import of the client library alone takes longer than the check.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from typing import BinaryIO, cast
 from worker.address import Address
 from worker.processes import identity, runs
 from worker.settings import Settings, SettingsError
-from worker.state.registrations import WORKERS_OF_QUEUE, Member, read_member
+from worker.state.registrations import WORKERS_OF_QUEUE, WorkerRegistration, read_registration
 
 _SECONDS = 5
 _MOST_BYTES = 1 << 20
 
 
 class HealthError(Exception):
-    """The server cannot be asked; the message is for a person."""
+    """The server cannot be reached; the message gives the reason."""
 
 
 def main() -> int:
-    """Print whether a worker of this host is alive and return the exit code."""
+    """Print the state of this host's worker and return the exit code: 0, 1, 2 or 69."""
     try:
         alive = is_alive(Settings.from_variables(os.environ))
     except SettingsError as error:
@@ -36,36 +36,36 @@ def main() -> int:
     except HealthError as error:
         print(f"selection-worker: error: {error}", file=sys.stderr)
         return 69
-    print("alive" if alive else "no worker of this host has given a sign of life lately")
+    print("alive" if alive else "no worker of this host has sent a heartbeat recently")
     return 0 if alive else 1
 
 
 def is_alive(settings: Settings) -> bool:
-    """Return whether a worker of this host and queue gave a sign of life lately and still runs.
+    """Return True if a worker of this host and queue has sent a heartbeat and still runs.
 
-    The sign is written by the worker's main loop over its connection, so it proves that the
-    loop runs and the server answers. A worker that was killed a moment ago has left a sign but
-    not a process, and one of another container may have the same host name and process number.
+    The worker's main loop writes the heartbeat over its connection, so it proves that the
+    loop runs and the server answers. A killed worker has a recent heartbeat but no process,
+    and one of another container can have the same host name and process number.
 
     Raises:
-        HealthError: the server cannot be asked.
+        HealthError: the server cannot be reached.
         SettingsError: its address cannot be used.
     """
     host = socket.gethostname()
-    members = _members(settings)
-    return any(member.host == host and member.is_alive and _is_here(member) for member in members)
+    workers = _registrations(settings)
+    return any(worker.host == host and worker.is_alive and _is_here(worker) for worker in workers)
 
 
-def _is_here(member: Member) -> bool:
-    if not runs(member.pid):
+def _is_here(worker: WorkerRegistration) -> bool:
+    if not runs(worker.pid):
         return False
-    found = identity(member.pid)
-    return not member.process or not found or member.process == found
+    found = identity(worker.pid)
+    return not worker.process or not found or worker.process == found
 
 
-def _members(settings: Settings) -> list[Member]:
+def _registrations(settings: Settings) -> list[WorkerRegistration]:
     address = settings.address()
-    if address is None or not address.is_plain:
+    if address is None or not address.is_basic:
         from redis.exceptions import RedisError
 
         from worker.state.status import read_workers
@@ -76,17 +76,19 @@ def _members(settings: Settings) -> list[Member]:
             raise HealthError(str(error)) from None
     try:
         with _connected(address) as server:
-            keys = server.ask("SMEMBERS", WORKERS_OF_QUEUE % settings.queue)
-            seconds, _ = server.ask("TIME")
-            members = [_member(server, key, int(seconds)) for key in keys]
+            keys = server.call("SMEMBERS", WORKERS_OF_QUEUE % settings.queue)
+            seconds, _ = server.call("TIME")
+            workers = [_registration(server, key, int(seconds)) for key in keys]
     except (OSError, ValueError) as error:
         raise HealthError(f"the server cannot be reached: {error}") from None
-    return [member for member in members if member]
+    return [worker for worker in workers if worker]
 
 
-def _member(server: _Server, key: bytes, now: int) -> Member | None:
-    texts = [part.decode("utf-8", "replace") for part in server.ask("HGETALL", key)]
-    return read_member(key.decode("utf-8", "replace"), dict(zip(texts[::2], texts[1::2])), now)
+def _registration(server: _Server, key: bytes, now: int) -> WorkerRegistration | None:
+    texts = [part.decode("utf-8", "replace") for part in server.call("HGETALL", key)]
+    return read_registration(
+        key.decode("utf-8", "replace"), dict(zip(texts[::2], texts[1::2])), now
+    )
 
 
 @contextmanager
@@ -102,9 +104,9 @@ def _connected(address: Address) -> Iterator[_Server]:
         with connection.makefile("rwb") as stream:
             server = _Server(cast(BinaryIO, stream))
             if address.password is not None:
-                server.ask("AUTH", *filter(None, [address.username]), address.password)
+                server.call("AUTH", *filter(None, [address.username]), address.password)
             if address.db:
-                server.ask("SELECT", str(address.db))
+                server.call("SELECT", str(address.db))
             yield server
 
 
@@ -114,7 +116,7 @@ class _Server:
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
 
-    def ask(self, *words: str | bytes) -> list[bytes]:
+    def call(self, *words: str | bytes) -> list[bytes]:
         """Send a command and return the items of its answer.
 
         Raises:

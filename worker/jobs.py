@@ -10,8 +10,8 @@ from selection import select_file
 from selection.parallel.cores import usable_cores
 from worker import log_format
 from worker.runtime import retries
-from worker.runtime.recorder import Report
-from worker.runtime.shutdown import HandBack, orders
+from worker.runtime.recorder import Recorder
+from worker.runtime.shutdown import ShutdownRequested, handler
 from worker.settings import Settings
 
 
@@ -19,7 +19,7 @@ def select_batch(path: str, output: str | None = None) -> dict[str, Any]:
     """Select one batch; see ``selection.select_file``.
 
     Args:
-        path: the batch, as the worker sees it.
+        path: the batch, under the name that the worker uses.
         output: where to write; by default ``<name>_selected.json`` beside the batch.
 
     Returns:
@@ -28,9 +28,9 @@ def select_batch(path: str, output: str | None = None) -> dict[str, Any]:
         ``warnings``.
 
     Raises:
-        TypeError: the arguments are no paths; final.
-        SelectionError: as ``select_file``. Bad data and forbidden paths are final; what may
-            pass is tried again by RQ, with the delays of the settings.
+        TypeError: the arguments are not paths; final.
+        SelectionError: as ``select_file``. Invalid data and forbidden paths are final; RQ
+            retries transient errors, with the delays of the settings.
     """
     settings = Settings.from_environment()
     jobs = min(settings.jobs, usable_cores())
@@ -38,21 +38,21 @@ def select_batch(path: str, output: str | None = None) -> dict[str, Any]:
     if job is None:
         return select_file(path, output, roots=settings.roots, jobs=jobs).as_dict()
     log_format.set_up(settings)
-    retries.give_policy(job, settings)
-    with Report(job, settings) as report:
+    retries.set_retry_policy(job, settings)
+    with Recorder(job, settings) as recorder:
         try:
-            with orders.interruptible():
+            with handler.interruptible():
                 summary = select_file(
-                    path, output, report.progress, roots=settings.roots, jobs=jobs
+                    path, output, recorder.progress, roots=settings.roots, jobs=jobs
                 )
-        except HandBack:
-            retries.hand_back(job)
-            report.handed_back()
+        except ShutdownRequested:
+            retries.requeue_at_front(job)
+            recorder.requeued()
             raise
         except Exception as error:
-            if not retries.may_help(error):
-                retries.forbid(job)
-            report.failed(error, retries.delay(job))
+            if not retries.is_retryable(error):
+                retries.make_final(job)
+            recorder.failed(error, retries.next_delay(job))
             raise
-        report.finished(summary)
+        recorder.finished(summary)
     return summary.as_dict()

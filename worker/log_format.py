@@ -1,4 +1,4 @@
-"""The log: one line for each change of a job, as text or as JSON (``SELECTION_LOG``)."""
+"""The log of a worker: one line an event, as text or as JSON (``SELECTION_LOG``)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ logger = logging.getLogger("selection.worker")
 
 
 def set_up(settings: Settings) -> None:
-    """Write to standard error, unless the process logs already; with JSON, RQ's lines, too."""
+    """Log to standard error, unless that is set up already; in JSON, RQ's lines, too."""
     if logger.handlers:
         return
     handler = logging.StreamHandler(sys.stderr)
@@ -30,7 +30,7 @@ def set_up(settings: Settings) -> None:
 
 
 def _take_over(handler: logging.Handler) -> None:
-    """Let the handler write RQ's and redis-py's lines, and warnings."""
+    """Let the handler write the lines of RQ and redis-py, and warnings."""
     colorizer.notty = True
     logging.captureWarnings(True)
     for name in list(logging.root.manager.loggerDict):
@@ -45,8 +45,8 @@ def _take_over(handler: logging.Handler) -> None:
 
 class _Text(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        facts = getattr(record, "facts", {})
-        shown = " ".join(f"{name}={json.dumps(value)}" for name, value in facts.items())
+        fields = getattr(record, "fields", {})
+        shown = " ".join(f"{name}={json.dumps(value)}" for name, value in fields.items())
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         return f"{at} {record.levelname.lower()} {record.getMessage()} {shown}"
 
@@ -59,20 +59,20 @@ class _Json(logging.Formatter):
             line["logger"] = record.name
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
-        return json.dumps({**line, **getattr(record, "facts", {})})
+        return json.dumps({**line, **getattr(record, "fields", {})})
 
 
-def _log(level: int, message: str, **facts: Any) -> None:
-    logger.log(level, message, extra={"facts": facts})
+def _log(level: int, message: str, **fields: Any) -> None:
+    logger.log(level, message, extra={"fields": fields})
 
 
 def log_start(job: str, path: str, attempt: int) -> None:
-    """A run of a job begins."""
+    """Log that a run of a job begins."""
     _log(logging.INFO, "job started", job=job, path=path, attempt=attempt)
 
 
 def log_finish(job: str, summary: Summary) -> None:
-    """A run of a job ended well."""
+    """Log that a run of a job is finished, as a warning if its input has some."""
     warnings = {"warnings": list(summary.warnings)} if summary.warnings else {}
     _log(
         logging.WARNING if warnings else logging.INFO,
@@ -94,40 +94,37 @@ def log_failure(
     retry_in: int | None,
     message: str = "job failed",
 ) -> None:
-    """A run of a job failed; the next one is in ``retry_in`` seconds, or never."""
+    """Log a failed run; the next is in ``retry_in`` seconds, None if there is none."""
     _log(logging.ERROR, message, job=job, path=path, retry_in=retry_in, error=error)
 
 
 def log_refusal(job: str, reason: str) -> None:
-    """A job that this worker does not run."""
+    """Log that this worker refuses a job."""
     _log(logging.ERROR, "job refused", job=job, reason=reason)
 
 
-def log_hand_back(job: str, path: str) -> None:
-    """A graceful shutdown returned a running job to the queue."""
-    _log(logging.INFO, "job handed back", job=job, path=path)
-
-
 def log_stop(job: str, path: str) -> None:
-    """A running job was stopped on request."""
+    """Log that a running job was stopped on request."""
     _log(logging.WARNING, "job stopped", job=job, path=path)
 
 
-def log_put_back(job: str, reason: str) -> None:
-    """A job that no live worker had is in the queue again."""
-    _log(logging.WARNING, "job put back", job=job, reason=reason)
+def log_requeue(job: str, reason: str, path: str | None = None) -> None:
+    """Log that a job was requeued: by a graceful shutdown, or because its worker is gone."""
+    named = {} if path is None else {"path": path}
+    _log(logging.WARNING, "job requeued", job=job, **named, reason=reason)
 
 
-def log_odd(what: str, error: BaseException) -> None:
-    """Something in Redis could not be handled; the worker goes on."""
-    _log(logging.ERROR, "cannot be handled", what=what, error=f"{type(error).__name__}: {error}")
+def log_unexpected(subject: str, error: BaseException) -> None:
+    """Log an error that a worker survives, such as one of invalid content in Redis."""
+    text = f"{type(error).__name__}: {error}"
+    _log(logging.ERROR, "unexpected error", subject=subject, error=text)
 
 
 def log_outage(error: BaseException) -> None:
-    """The server is away or takes no writes, and this process waits for it."""
+    """Log that the server is away or refuses writes, and that this process waits for it."""
     _log(logging.WARNING, "waiting for the server", error=str(error))
 
 
 def log_stop_without_server(error: BaseException) -> None:
-    """The worker ends and cannot say so on the server, which will notice by itself."""
+    """Log that the worker ends without removing its registration, which then expires."""
     _log(logging.WARNING, "stopped without the server", error=str(error))

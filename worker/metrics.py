@@ -1,4 +1,4 @@
-"""Prometheus metrics of the queue, read from Redis whenever they are asked for."""
+"""Prometheus metrics of the queue, read from Redis at each request."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from redis.exceptions import RedisError
 from selection import Extractor, Rule
 from selection.cli.messages import log
 from worker.settings import Settings
-from worker.state.events import COUNTERS, DURATION_BOUNDS
+from worker.state.events import COUNTERS, DURATION_BOUNDS, Outcome
 from worker.state.status import read_backlog, read_workers
 
-# The counters that have a label: the part of a field's name before the colon, the label, and
-# its known values. These start at 0, since Prometheus takes no rate of the step from nothing.
-_LABELLED: dict[str, tuple[str, tuple[str, ...], str]] = {
+# The counters with a label: the part of a field's name before the colon, the label, and its
+# known values. These start at 0, because Prometheus cannot derive a rate from a first sample.
+_LABELED: dict[str, tuple[str, tuple[str, ...], str]] = {
     "jobs": (
         "outcome",
-        ("finished", "failed", "retried", "handed_back", "stopped"),
+        tuple(Outcome),
         "Runs of jobs by how they ended",
     ),
     "failures": ("error", (), "Final failures by class of error"),
-    "retries": ("error", (), "Failures that are tried again by class of error"),
+    "retries": ("error", (), "Failures that are retried by class of error"),
     "picks": ("extractor", tuple(Extractor), "Articles by picked extractor"),
     "rules": ("rule", tuple(Rule), "Articles by the rule that decided"),
 }
-_PLAIN = {
+_UNLABELED = {
     "articles": "Articles that got a pick",
-    "skipped": "Items of articles that are no objects",
+    "skipped": "Items of articles that are not objects",
     "bytes": "Bytes of selected batches",
 }
 
@@ -50,15 +50,10 @@ _Metric = CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily
 
 
 class QueueCollector(Collector):
-    """Reads the queue, its workers and the lasting counters; a server that is gone is a 0.
+    """Collect the metrics of the queue, its workers and the counters in Redis.
 
-    Gauges: ``selection_redis_up``, ``selection_queue_jobs`` (by ``state``; a retrying job is
-    ``scheduled``), ``selection_queue_oldest_seconds``, ``_jobs_per_second``,
-    ``_seconds_left`` (both NaN while unknown), ``_suspended``, ``selection_workers`` (by
-    ``state``). A histogram: ``selection_duration_seconds``. Counters, kept in
-    Redis, so that they survive workers and this process: ``selection_jobs``, ``_failures``,
-    ``_retries``, ``_picks``, ``_rules`` (each with a label), ``_articles``, ``_skipped``,
-    ``_bytes``, all with ``_total``.
+    docs/queue.md lists them. The counters survive workers and this process. If the server is
+    away, ``selection_redis_up`` is 0 and the only metric.
     """
 
     def __init__(self, connection: Redis, settings: Settings) -> None:
@@ -66,8 +61,8 @@ class QueueCollector(Collector):
         self._settings = settings
 
     def collect(self) -> Iterator[_Metric]:
-        """All metrics as they are now."""
-        up = GaugeMetricFamily("selection_redis_up", "Whether the server answers")
+        """Read all metrics."""
+        up = GaugeMetricFamily("selection_redis_up", "1 if the server answers")
         try:
             metrics = [*self._gauges(), *self._counters()]
         except RedisError:
@@ -84,9 +79,9 @@ class QueueCollector(Collector):
         yield jobs
         for name, value, text in (
             ("oldest_seconds", backlog.oldest_seconds, "Wait of the first queued job"),
-            ("jobs_per_second", backlog.rate, "Jobs that finished lately per second"),
-            ("seconds_left", backlog.seconds_left, "Until all jobs are over, at this rate"),
-            ("suspended", float(backlog.is_suspended), "Whether workers are told to take no job"),
+            ("jobs_per_second", backlog.rate, "Jobs that finished recently per second"),
+            ("seconds_left", backlog.seconds_left, "Time for the remaining jobs at this rate"),
+            ("suspended", float(backlog.is_suspended), "1 if the workers are paused"),
         ):
             gauge = GaugeMetricFamily(f"selection_queue_{name}", text)
             gauge.add_metric([], nan if value is None else value)
@@ -99,31 +94,31 @@ class QueueCollector(Collector):
 
     def _counters(self) -> Iterator[_Metric]:
         stored = cast(dict[bytes, bytes], self._connection.hgetall(COUNTERS))
-        # Only numbers are counters; anybody may have written another field there.
+        # Another client can have written fields that are not numbers.
         fields = {
             name.decode("utf-8", "replace"): int(amount)
             for name, amount in stored.items()
             if amount.isdigit() and len(amount) < _MOST_DIGITS
         }
-        for name, text in _PLAIN.items():
-            plain = CounterMetricFamily(f"selection_{name}", text)
-            plain.add_metric([], fields.get(name, 0))
-            yield plain
-        for prefix, (label, known, text) in _LABELLED.items():
-            labelled = CounterMetricFamily(f"selection_{prefix}", text, labels=[label])
+        for name, text in _UNLABELED.items():
+            unlabeled = CounterMetricFamily(f"selection_{name}", text)
+            unlabeled.add_metric([], fields.get(name, 0))
+            yield unlabeled
+        for prefix, (label, known, text) in _LABELED.items():
+            labeled = CounterMetricFamily(f"selection_{prefix}", text, labels=[label])
             amounts = dict.fromkeys(known, 0)
             for name, amount in fields.items():
                 kind, _, value = name.partition(":")
                 if kind == prefix:
                     amounts[value] = amount
             for value, amount in amounts.items():
-                labelled.add_metric([value], amount)
-            yield labelled
+                labeled.add_metric([value], amount)
+            yield labeled
         yield _durations(fields)
 
 
 def _durations(fields: Mapping[str, int]) -> HistogramMetricFamily:
-    """The histogram of durations; each bucket counts those of the smaller ones, too."""
+    """Return the histogram of durations; its buckets are cumulative."""
     counts = [fields.get(f"durations:{bound}", 0) for bound in DURATION_BOUNDS]
     bounds = ["+Inf" if bound == inf else str(bound) for bound in DURATION_BOUNDS]
     histogram = HistogramMetricFamily("selection_duration_seconds", "Durations of finished batches")
@@ -133,7 +128,11 @@ def _durations(fields: Mapping[str, int]) -> HistogramMetricFamily:
 
 
 def serve(settings: Settings, host: str, port: int) -> None:
-    """Serve the metrics over HTTP until SIGTERM or Ctrl-C; port 0 takes any free one.
+    """Serve the metrics over HTTP until SIGTERM or Ctrl-C.
+
+    Args:
+        settings: the server and the queue.
+        host, port: the address to listen on; port 0 is any free port.
 
     Raises:
         OSError: the address cannot be used.

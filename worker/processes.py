@@ -1,4 +1,4 @@
-"""Which processes run on this machine, and which of them is meant."""
+"""Processes of this machine: whether one runs, and how it is identified."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _ZOMBIE_STATES = ("Z", "X", "x")
 
 
 def runs(pid: int) -> bool:
-    """Return whether the process runs; a zombie does not, since it has ended."""
+    """Return True if the process runs; a zombie has ended."""
     if pid <= 0:
         return False
     fields = _fields(pid)
@@ -24,11 +24,11 @@ def runs(pid: int) -> bool:
 
 
 def identity(pid: int) -> str:
-    """Return a text that no other process of any machine or container has, or "".
+    """Return a text that is unique to a process of all machines and containers, or "".
 
-    Containers may share a host name and a process number. A boot of the kernel, a namespace
-    of process numbers and a time of start are one process only. The text is empty where
-    the system does not say (it is not Linux), or where the process does not exist.
+    Containers can share a host name and a process number. The boot of the kernel, the
+    namespace of process numbers and the start time identify one process. The text is empty
+    if the process does not exist or the system is not Linux.
     """
     fields = _fields(pid)
     if not fields:
@@ -43,12 +43,13 @@ def identity(pid: int) -> str:
 
 
 def _fields(pid: int) -> list[str] | None:
-    """The fields of ``/proc/PID/stat`` from the state on; [] without the process, None
-    without ``/proc``.
+    """Return the fields of ``/proc/PID/stat`` from the state on.
+
+    The list is empty if the process does not exist. None means that there is no ``/proc``.
     """
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            # The second field is the name in parentheses, which may contain both.
+            # The second field is the name in parentheses, which can contain parentheses.
             return file.read().rpartition(")")[2].split()
     except OSError:
         return [] if os.path.isdir("/proc/self") else None

@@ -1,4 +1,4 @@
-"""Enqueue batches: checked first, once per file, with a timeout, a retry policy and lifetimes."""
+"""Enqueue batches: check the file first, once per file, with a timeout and a retry policy."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from rq.job import Job
 from selection.batch import check_files
 from worker.settings import Settings
 from worker.state.events import STREAM, Event, publish
-from worker.state.job_state import ENDED, JobState, State
-from worker.state.records import FUNCTION as FUNCTION
+from worker.state.job_call import FUNCTION
+from worker.state.job_state import ENDED, JobState, update_meta
 from worker.state.records import Record, read_records
 from worker.state.serialized import Form
-from worker.state.status import forget, is_listed, open_queue
+from worker.state.status import is_listed, open_queue, remove_job
 
-_RETRIED = (State.FAILED, State.STOPPED, State.CANCELED)
-_WAITING = (State.QUEUED, State.SCHEDULED, State.DEFERRED)
+_RETRIED = (JobState.FAILED, JobState.STOPPED, JobState.CANCELED)
+_WAITING = (JobState.QUEUED, JobState.SCHEDULED, JobState.DEFERRED)
 
-# A worker takes a job and notes it as started within milliseconds.
+# A worker takes a job and records it as started within milliseconds.
 _SECONDS_UNLISTED = 60
 
 
 class RequeueError(Exception):
-    """A job that cannot be enqueued again; the message says why."""
+    """The job cannot be enqueued again; the message gives the reason."""
 
 
 def enqueue(
@@ -45,21 +45,21 @@ def enqueue(
 ) -> Job:
     """Enqueue one batch, unless it is enqueued already.
 
-    The job's id comes from the file's real path, size and modification time and from the
-    output's path: the same file is one job as long as Redis keeps it, a changed file is a
-    new one. A job that failed is enqueued again; so is one that finished and whose output
-    is gone, one that waits in a form that the workers of these settings cannot read, and one
-    that no list of the queue has any more.
+    The job's id is derived from the file's real path, size and modification time and from
+    the output's path: the same file is one job as long as Redis keeps it, and a changed file
+    is a new job. A job that failed is enqueued again, and so is a finished one whose output
+    does not exist, one in a form that the workers of these settings cannot read, and one that
+    no list of the queue has.
 
     Args:
         path: the batch. It must be readable here under the name that the workers use.
         output: where to write; by default ``<name>_selected.json`` beside the batch.
-        connection: the server; by default the one of the settings.
+        connection: a client of the server; by default that of the settings.
         settings: by default those of the environment.
-        force: enqueue a finished job again, too, though its file looks unchanged.
+        force: enqueue a finished job again, too, even if its file looks unchanged.
 
     Returns:
-        The job, new or not.
+        The new or the existing job.
 
     Raises:
         SelectionError: the input cannot be read, or the output would be the input.
@@ -80,14 +80,14 @@ def enqueue(
         if not (force and record.state in ENDED) and not _is_due(queue, record, final, settings):
             return Job(job_id, connection=queue.connection, serializer=queue.serializer)
         with suppress(WatchError):  # another producer or a worker was faster
-            forget(queue.connection, settings, record)
+            remove_job(queue.connection, settings, record)
 
 
 def _absolute(path: str | os.PathLike[str]) -> str:
     name = os.path.join(os.getcwd(), path)
     parts = name.split("/")
     if ".." in parts or parts[-1] in ("", "."):
-        # Shortened, it could be another file: of link/../a.json, missing/../a.json, a.json/.
+        # Normalised, these could be another file: link/../a.json, missing/../a.json, a.json/.
         return name
     return os.path.abspath(name)
 
@@ -106,11 +106,12 @@ def _new(
     settings: Settings,
     extra: Mapping[str, Any] | None = None,
 ) -> Job | None:
-    """Enqueue a job and return it; None if there is one of that id."""
-    # Published before it is enqueued, because a worker may start it at once, and removed if
-    # another producer was faster.
-    event = publish(queue.connection, settings, Event.QUEUED, job_id, path, output)
-    state = JobState(state=State.QUEUED, path=path, output=output, bytes_total=size)
+    """Enqueue a job and return it; None if a job with that id exists."""
+    # Published before the job is enqueued, because a worker can start it at once, and removed
+    # if another producer was faster.
+    event = Event(JobState.QUEUED, job_id, path, output)
+    entry = publish(queue.connection, settings, event)
+    meta = update_meta(extra, state=event.event, path=path, output=output, bytes_total=size)
     try:
         return queue.enqueue_call(
             FUNCTION,
@@ -122,36 +123,36 @@ def _new(
             failure_ttl=settings.failure_ttl,
             retry=Retry(len(settings.retry_delays), list(settings.retry_delays)),
             description=f"select {path}",
-            meta=dict(extra or {}) | state.as_meta(),
+            meta=meta,
         )
     except DuplicateJobError:
-        queue.connection.xdel(STREAM, event)
+        queue.connection.xdel(STREAM, entry)
         return None
 
 
 def _is_due(queue: Queue, record: Record, final: str, settings: Settings) -> bool:
-    """Whether the job must be enqueued again to end well."""
+    """Return True if the job must be enqueued again to produce its output."""
     if record.state in _RETRIED:
         return True
-    if record.state is State.FINISHED:
+    if record.state is JobState.FINISHED:
         return not os.path.exists(final)
-    wanted = Form.JSON if settings.is_safe else Form.PICKLE
+    wanted = Form.JSON if settings.uses_json else Form.PICKLE
     if record.state in _WAITING and record.payload.form is not wanted:
         return True
-    if record.state not in (State.QUEUED, State.STARTED):
+    if record.state not in (JobState.QUEUED, JobState.STARTED):
         return False
     changed = datetime.fromisoformat(record.changed_at) if record.changed_at else None
     is_recent = changed and (datetime.now(UTC) - changed).total_seconds() < _SECONDS_UNLISTED
-    return not is_recent and not is_listed(queue.connection, settings, record.job)
+    return not is_recent and not is_listed(queue.connection, settings, record.id)
 
 
 def requeue(connection: Redis, settings: Settings, job_id: str) -> None:
-    """Enqueue a failed, stopped or canceled job again, with all its tries.
+    """Enqueue a failed, stopped or canceled job again, with all its retries.
 
-    It is written anew from its path and output, in the form of these settings.
+    A new job is made from its path and output, in the form of these settings.
 
     Raises:
-        RequeueError: it is not such a job, or not one of this project.
+        RequeueError: it is in another state, or not a job of this project.
     """
     record = next(read_records(connection, [job_id]), None)
     if record is None or record.state not in _RETRIED:
@@ -161,10 +162,10 @@ def requeue(connection: Redis, settings: Settings, job_id: str) -> None:
         raise RequeueError("its payload is not one of this project; enqueue its file")
     try:
         size = os.stat(path).st_size
-    except (OSError, ValueError):  # it may be there when a worker looks
+    except (OSError, ValueError):  # it can exist when the job runs
         size = record.meta.bytes_total or 0
     try:
-        forget(connection, settings, record)
+        remove_job(connection, settings, record)
     except WatchError:
         raise RequeueError("not a failed job any more") from None
     _new(open_queue(connection, settings), job_id, path, output, size, settings, record.extra)

@@ -177,7 +177,10 @@ def _identity(found: os.stat_result) -> Identity:
 
 
 def close(descriptor: int) -> None:
-    """Close a descriptor and ignore errors: Linux releases it even if close() fails."""
+    """Close a descriptor and ignore errors.
+
+    Linux releases the descriptor even if the system call fails.
+    """
     with suppress(OSError):
         os.close(descriptor)
 

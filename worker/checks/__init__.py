@@ -1,1 +1,1 @@
-"""What ``doctor`` checks."""
+"""The checks of ``selection-worker doctor``."""

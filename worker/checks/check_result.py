@@ -1,21 +1,27 @@
-"""What ``doctor`` says about one thing that it has looked at."""
+"""The result of one check of ``doctor``."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-Verdict = Literal["ok", "warning", "fault"]
+Verdict = Literal["ok", "warning", "error"]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that was looked at: what, how it is, and what to do about it."""
+class CheckResult:
+    """The result of one check.
+
+    Attributes:
+        subject: the name of the check.
+        verdict: ``ok``, ``warning`` or ``error``.
+        message: what was found, and what to do.
+    """
 
     subject: str
     verdict: Verdict
     message: str
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as plain data, ready for JSON."""
+        """Return the fields as plain data, ready for JSON."""
         return asdict(self)

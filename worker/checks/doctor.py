@@ -1,4 +1,4 @@
-"""Find out what keeps batches from being selected, or would lose them."""
+"""Check server, workers, queue and files for what stops or loses batches."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Callable, Iterator
 from redis.exceptions import RedisError
 
 from worker.checks import queue_checks, server_checks
-from worker.checks.check_result import Finding
+from worker.checks.check_result import CheckResult
 from worker.settings import Settings
 
 
-def examine(settings: Settings) -> Iterator[Finding]:
-    """Look at server, workers, queue and files; without a usable server, at that alone."""
+def run_checks(settings: Settings) -> Iterator[CheckResult]:
+    """Run all checks; without a usable server, only those of the server."""
     connection = settings.connect()
     try:
         found = list(server_checks.reach(connection))
     except RedisError as error:
-        found = [Finding("redis", "fault", server_checks.advice(error))]
+        found = [CheckResult("redis", "error", server_checks.advice(error))]
     yield from found
-    if any(finding.verdict == "fault" for finding in found):
+    if any(result.verdict == "error" for result in found):
         return
-    checks: dict[str, Callable[[], Iterator[Finding]]] = {
+    checks: dict[str, Callable[[], Iterator[CheckResult]]] = {
         "redis settings": lambda: server_checks.durability(connection),
         "writing": lambda: server_checks.writing(connection),
         "workers": lambda: queue_checks.workers(connection, settings),
@@ -34,4 +34,4 @@ def examine(settings: Settings) -> Iterator[Finding]:
         try:
             yield from check()
         except RedisError as error:
-            yield Finding(subject, "fault", server_checks.advice(error))
+            yield CheckResult(subject, "error", server_checks.advice(error))

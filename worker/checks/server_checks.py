@@ -1,4 +1,4 @@
-"""What ``doctor`` looks at on the server."""
+"""The checks of the server, and advice on its errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from redis.exceptions import RedisError, ResponseError
 from redis.sentinel import MasterNotFoundError
 from rq.defaults import RQ_KEY_PREFIX
 
-from worker.checks.check_result import Finding
+from worker.checks.check_result import CheckResult
 from worker.state.events import STREAM
 
 # RQ moves a job from list to list with BLMOVE, which came with 6.2.
@@ -24,7 +24,7 @@ _FULL = "the server's memory is full; delete old jobs or raise maxmemory"
 _REPLICA = "the server is a read-only replica; RQ_REDIS_URL must name the primary"
 _FORBIDDEN = "the server's ACL forbids what producers and workers do"
 
-# What the server's refusals contain, and what to do about them.
+# Parts of the server's error messages, and what to do.
 _ADVICE = (
     ("unknown command", f"the server is too old: {_OLD}"),
     ("OOM ", _FULL),
@@ -47,9 +47,9 @@ _ADVICE = (
 
 
 def advice(error: RedisError) -> str:
-    """Return what a refusal of the server means, with its own words behind it."""
-    if isinstance(error, MasterNotFoundError):  # its text is the state of each client
-        return "no Sentinel answers, or none knows the primary; check the module of RQ_CONFIG"
+    """Return what a refusal_reason of the server means, with its own words behind it."""
+    if isinstance(error, MasterNotFoundError):  # its text is the internal state of each client
+        return "no Sentinel answers or knows the primary; check the module of RQ_CONFIG"
     text = str(error).rstrip(".")
     known = next((meaning for part, meaning in _ADVICE if part.lower() in text.lower()), None)
     if known:
@@ -59,56 +59,58 @@ def advice(error: RedisError) -> str:
     return f"the server cannot be reached: {text}; check RQ_REDIS_URL"
 
 
-def reach(connection: Redis) -> Iterator[Finding]:
-    """Whether the server answers, and is one that RQ works with."""
+def reach(connection: Redis) -> Iterator[CheckResult]:
+    """Check that the server answers, and that RQ supports it."""
     connection.ping()
     try:
         server: Any = connection.info("server")
         cluster: Any = connection.info("cluster")
-    except ResponseError:  # an ACL may forbid it
-        yield Finding("redis", "ok", "answers")
+    except ResponseError:  # an ACL may make_final it
+        yield CheckResult("redis", "ok", "answers")
         return
     version = str(server.get("redis_version", ""))
     numbers = tuple(map(int, re.findall(r"\d+", version)[:2]))
     if cluster.get("cluster_enabled"):
-        yield Finding("redis", "fault", _CLUSTER)
+        yield CheckResult("redis", "error", _CLUSTER)
     elif numbers and numbers < OLDEST and "valkey_version" not in server:
-        yield Finding("redis", "fault", f"version {version} is too old: {_OLD}")
+        yield CheckResult("redis", "error", f"version {version} is too old: {_OLD}")
     else:
         name = f"Valkey {server['valkey_version']}" if "valkey_version" in server else version
-        yield Finding("redis", "ok", f"answers, {name}")
+        yield CheckResult("redis", "ok", f"answers, {name}")
 
 
-def durability(connection: Redis) -> Iterator[Finding]:
-    """Whether the server may drop jobs."""
+def durability(connection: Redis) -> Iterator[CheckResult]:
+    """Check that the server cannot drop jobs and survives a restart."""
     try:
         memory: Any = connection.info("memory")
         persistence: Any = connection.info("persistence")
     except ResponseError as error:
-        yield Finding("redis settings", "warning", f"cannot be read: {error}")
+        yield CheckResult("redis settings", "warning", f"cannot be read: {error}")
         return
     policy = memory.get("maxmemory_policy", "unknown")
     if policy == "noeviction":
-        yield Finding("eviction", "ok", "noeviction")
+        yield CheckResult("eviction", "ok", "noeviction")
     else:
-        yield Finding(
-            "eviction", "fault", f"{policy} can drop queued jobs; set maxmemory-policy noeviction"
+        yield CheckResult(
+            "eviction", "error", f"{policy} can drop queued jobs; set maxmemory-policy noeviction"
         )
     if persistence.get("aof_enabled"):
-        yield Finding("persistence", "ok", "append-only file")
+        yield CheckResult("persistence", "ok", "append-only file")
     else:
-        yield Finding("persistence", "warning", "a restart loses recent jobs; set appendonly yes")
+        yield CheckResult(
+            "persistence", "warning", "a restart loses recent jobs; set appendonly yes"
+        )
 
 
-def writing(connection: Redis) -> Iterator[Finding]:
-    """Whether a job could be enqueued, by writing what one needs and removing it again."""
+def writing(connection: Redis) -> Iterator[CheckResult]:
+    """Check that a job can be enqueued, by writing one and removing it."""
     name = f"doctor-{uuid.uuid4()}"
     job, queue = f"{RQ_KEY_PREFIX}:job:{name}", f"{RQ_KEY_PREFIX}:queue:{name}"
     with connection.pipeline() as pipeline:
         pipeline.hset(job, "status", "queued")
         pipeline.rpush(queue, name)
         pipeline.delete(job, queue)
-        # It removes nothing, but an ACL that forbids events forbids it, too.
+        # It removes nothing, but an ACL that forbids events also forbids this.
         pipeline.xtrim(STREAM, minid="0-0")
         pipeline.execute()
-    yield Finding("writing", "ok", "a job can be enqueued")
+    yield CheckResult("writing", "ok", "a job can be enqueued")

@@ -1,8 +1,9 @@
-"""What an operator sees: tables of the queue, of jobs and of findings."""
+"""Tables of the queue, of jobs and of check results."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from rich import box
 from rich.cells import cell_len
@@ -13,25 +14,25 @@ from rich.table import Table
 from rich.text import Text
 
 from selection.cli.printable import printable
-from worker.checks.check_result import Finding
-from worker.state.job_state import State
-from worker.state.status import Backlog, Batch, Fleet
+from worker.checks.check_result import CheckResult
+from worker.state.job_state import JobState
+from worker.state.status import Backlog, Fleet, JobStatus
 
 _STYLE = {
-    State.FINISHED: "green",
-    State.FAILED: "red",
-    State.RETRYING: "yellow",
-    State.STARTED: "cyan",
+    JobState.FINISHED: "green",
+    JobState.FAILED: "red",
+    JobState.RETRYING: "yellow",
+    JobState.STARTED: "cyan",
 }
-_VERDICT_STYLE = {"ok": "green", "warning": "yellow", "fault": "bold red"}
+_VERDICT_STYLE = {"ok": "green", "warning": "yellow", "error": "bold red"}
 
-# Below this a row has its file and what happened to it on lines of their own.
+# In a narrower table, the file and the outcome of a job have lines of their own.
 _WIDE = 120
 _LEAST_OF_A_PATH = 24
 
 
 class ShortPath:
-    """A text, a path for example, that is shortened in the middle to the room that it has."""
+    """A text, such as a path, that is shortened in the middle to the available width."""
 
     def __init__(self, text: str) -> None:
         self._text = printable(text)
@@ -48,7 +49,7 @@ def shortened(text: str, width: int) -> str:
     """Return the text with its middle left out, so that it takes at most ``width`` cells."""
     if cell_len(text) <= width:
         return text
-    # The end of a path says more than its beginning.
+    # The end of a path is more specific than its beginning.
     room = max(width - 1, 0)
     head = _fitting(text, room // 3)
     tail = _fitting(text[::-1], room - cell_len(head))[::-1]
@@ -56,7 +57,7 @@ def shortened(text: str, width: int) -> str:
 
 
 def _fitting(text: str, width: int) -> str:
-    """The longest beginning of the text that fits."""
+    """Return the longest beginning of the text that fits into ``width`` cells."""
     part = text[:width]
     while cell_len(part) > width:
         part = part[:-1]
@@ -64,23 +65,29 @@ def _fitting(text: str, width: int) -> str:
 
 
 def fleet_view(fleet: Fleet) -> RenderableType:
-    """The live view of ``watch``: queue, workers, what runs, what ended last."""
-    busy = sum(member.job is not None for member in fleet.workers)
+    """Return the live view of ``watch``: queue, workers, running jobs, the last ended ones."""
+    busy = sum(worker.job is not None for worker in fleet.workers)
     workers = Text(f"workers {len(fleet.workers)} ({busy} busy)", style="bold")
     ended = {"retrying": fleet.retrying, "failed": fleet.failed, "finished": fleet.finished}
-    tables = [_ended(batches, name) for name, batches in ended.items() if batches]
+    tables = [_ended(jobs, name) for name, jobs in ended.items() if jobs]
     if fleet.running:
         tables.insert(0, _running(fleet.running, fleet.backlog.now))
     return Group(backlog_lines(fleet.backlog), workers, *tables)
 
 
 def backlog_lines(backlog: Backlog) -> Text:
-    """How much there is to do and how long that takes, on two lines."""
+    """Return the number of jobs by state, and the rate, on two lines."""
     counts = backlog.counts
-    waiting = f"queue {counts[State.QUEUED]:,} waiting"
-    if counts[State.QUEUED]:
+    waiting = f"queue {counts[JobState.QUEUED]:,} waiting"
+    if counts[JobState.QUEUED]:
         waiting += f" (first for {_duration(backlog.oldest_seconds)})"
-    others = (State.STARTED, State.SCHEDULED, State.DEFERRED, State.FAILED, State.FINISHED)
+    others = (
+        JobState.STARTED,
+        JobState.SCHEDULED,
+        JobState.DEFERRED,
+        JobState.FAILED,
+        JobState.FINISHED,
+    )
     shown = [f"{state} {counts[state]:,}" for state in others if counts[state]]
     text = Text("   ".join([waiting, *shown]), style="bold")
     if backlog.is_suspended:
@@ -88,58 +95,58 @@ def backlog_lines(backlog: Backlog) -> Text:
     if backlog.rate is not None:
         left = backlog.seconds_left
         end = f", {_duration(left)} left" if left else ""
-        text.append(f"\n{60 * backlog.rate:,.1f} jobs a minute lately{end}")
+        text.append(f"\n{60 * backlog.rate:,.1f} jobs a minute recently{end}")
     return text
 
 
-def _running(batches: Sequence[Batch], now: float) -> Table:
+def _running(jobs: Sequence[JobStatus], now: float) -> Table:
     table = Table(box=box.SIMPLE_HEAD, expand=True, padding=(0, 1, 0, 0))
     table.add_column("running", ratio=3)
     table.add_column("progress", ratio=1)
     for name in ("articles", "per s", "left", "try"):
         table.add_column(name, justify="right", no_wrap=True)
-    for batch in batches:
-        seconds = batch.seconds(now)
-        rate = batch.articles / seconds if seconds else 0.0
+    for job in jobs:
+        seconds = job.seconds(now)
+        rate = job.articles / seconds if seconds else 0.0
         table.add_row(
-            ShortPath(batch.path or batch.job),
-            ProgressBar(total=float(batch.bytes_total or 1), completed=float(batch.bytes_done)),
-            f"{batch.articles:,}",
+            ShortPath(job.path or job.id),
+            ProgressBar(total=float(job.bytes_total or 1), completed=float(job.bytes_done)),
+            f"{job.articles:,}",
             f"{rate:,.0f}",
-            _time_left(batch, seconds),
-            str(batch.attempt),
+            _time_left(job, seconds),
+            str(job.attempt),
         )
     return table
 
 
-def _time_left(batch: Batch, seconds: float) -> str:
-    if not batch.bytes_done or not batch.bytes_total:
+def _time_left(job: JobStatus, seconds: float) -> str:
+    if not job.bytes_done or not job.bytes_total:
         return "?"
-    return _duration(seconds * (batch.bytes_total - batch.bytes_done) / batch.bytes_done)
+    return _duration(seconds * (job.bytes_total - job.bytes_done) / job.bytes_done)
 
 
-def _ended(batches: Sequence[Batch], title: str) -> Table:
-    """Jobs in the state that the title names: file and what happened, both on one line."""
+def _ended(jobs: Sequence[JobStatus], title: str) -> Table:
+    """Return the jobs of one state: file and outcome, both on one line."""
     table = Table(box=box.SIMPLE_HEAD, expand=True, padding=(0, 1, 0, 0))
     table.add_column(title, ratio=1)
     table.add_column("articles", justify="right", no_wrap=True)
     table.add_column("try", justify="right", no_wrap=True)
-    table.add_column("what happened", ratio=1)
-    for batch in batches:
+    table.add_column("outcome", ratio=1)
+    for job in jobs:
         table.add_row(
-            ShortPath(batch.path or batch.job),
-            f"{batch.articles:,}",
-            str(batch.attempt),
-            Text(printable(what_happened(batch)), no_wrap=True, overflow="ellipsis"),
+            ShortPath(job.path or job.id),
+            f"{job.articles:,}",
+            str(job.attempt),
+            Text(printable(outcome_text(job)), no_wrap=True, overflow="ellipsis"),
         )
     return table
 
 
-class BatchTable:
-    """Jobs, one a row: state, file, articles, what happened, id."""
+class JobTable:
+    """A table of jobs: state, file, articles, outcome, id."""
 
-    def __init__(self, batches: Sequence[Batch]) -> None:
-        self._batches = batches
+    def __init__(self, jobs: Sequence[JobStatus]) -> None:
+        self._batches = jobs
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         is_wide = options.max_width >= _WIDE
@@ -149,56 +156,56 @@ class BatchTable:
         table.add_column("try", justify="right", no_wrap=True)
         table.add_column("batch")
         if is_wide:
-            table.add_column("what happened", overflow="fold")
+            table.add_column("outcome", overflow="fold")
             table.add_column("job", no_wrap=True)
-        for batch in self._batches:
-            details = [ShortPath(batch.path or "?"), *_details(batch)]
+        for job in self._batches:
+            details = [ShortPath(job.path or "?"), *_details(job)]
             table.add_row(
-                Text(batch.state, style=_STYLE.get(batch.state, "")),
-                f"{batch.articles:,}",
-                str(batch.attempt),
+                Text(job.state, style=_STYLE.get(job.state, "")),
+                f"{job.articles:,}",
+                str(job.attempt),
                 *(details if is_wide else [Group(*details)]),
             )
         yield table
 
 
-def _details(batch: Batch) -> Iterable[RenderableType]:
+def _details(job: JobStatus) -> Iterable[RenderableType]:
     return (
-        Text(printable(what_happened(batch)), overflow="fold"),
-        Text(printable(batch.job), style="dim", overflow="fold"),
+        Text(printable(outcome_text(job)), overflow="fold"),
+        Text(printable(job.id), style="dim", overflow="fold"),
     )
 
 
-def what_happened(batch: Batch) -> str:
-    """One line on how a job ended, or how far it is."""
-    if batch.error:
-        text = f"{batch.error['type']}: {batch.error['message']}{_place(batch.error)}"
-        return text if batch.retry_in is None else f"{text}; again in {batch.retry_in} s"
-    if batch.summary:
-        return f"{batch.summary['seconds']:.2f} s, output {batch.summary['output']}"
-    if batch.state is State.STARTED and batch.bytes_total:
-        return f"{batch.bytes_done / batch.bytes_total:.0%}"
+def outcome_text(job: JobStatus) -> str:
+    """Return one line on how a job ended, or on its progress."""
+    if job.error:
+        text = f"{job.error['type']}: {job.error['message']}{_place(job.error)}"
+        return text if job.retry_in is None else f"{text}; again in {job.retry_in} s"
+    if job.summary:
+        return f"{job.summary['seconds']:.2f} s, output {job.summary['output']}"
+    if job.state is JobState.STARTED and job.bytes_total:
+        return f"{job.bytes_done / job.bytes_total:.0%}"
     return ""
 
 
-def _place(error: dict[str, object]) -> str:
+def _place(error: Mapping[str, Any]) -> str:
     byte, line, column = (error.get(name) for name in ("byte", "line", "column"))
     if line is not None and column is not None:
         return f" (line {line} column {column}, byte {byte})"
     return "" if byte is None else f" (byte {byte})"
 
 
-def findings_table(findings: Sequence[Finding]) -> Table:
-    """What ``doctor`` found."""
+def check_table(results: Sequence[CheckResult]) -> Table:
+    """Return the table of ``doctor``."""
     table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("what", no_wrap=True)
+    table.add_column("check", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    table.add_column("finding", overflow="fold")
-    for finding in findings:
+    table.add_column("result", overflow="fold")
+    for result in results:
         table.add_row(
-            finding.subject,
-            Text(finding.verdict, style=_VERDICT_STYLE[finding.verdict]),
-            Text(printable(finding.message)),
+            result.subject,
+            Text(result.verdict, style=_VERDICT_STYLE[result.verdict]),
+            Text(printable(result.message)),
         )
     return table
 

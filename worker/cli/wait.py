@@ -1,4 +1,4 @@
-"""Follow jobs to their end and show how far each is."""
+"""Wait for jobs to end, and show their progress."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ from rich.progress import (
 from selection.cli.messages import log
 from selection.cli.printable import printable
 from worker.settings import Settings
-from worker.state.job_state import ENDED, State
-from worker.state.status import Batch, read_batches
+from worker.state.job_state import ENDED, JobState
+from worker.state.status import JobStatus, read_jobs
 
-_SECONDS_BETWEEN_LOOKS = 0.2
+_SECONDS_BETWEEN_READS = 0.2
 _SECONDS_OF_OUTAGE = 60
 _MOST_BARS = 20
 
 
-def follow(
+def wait_for(
     connection: Redis,
     settings: Settings,
     ids: Sequence[str],
-    alive: Callable[[], None] = lambda: None,
-) -> list[Batch]:
-    """Wait until all jobs are over and return them as they ended, in that order.
+    check_alive: Callable[[], None] = lambda: None,
+) -> list[JobStatus]:
+    """Wait until all jobs have ended and return them, in the order of the ids.
 
     On a terminal each running file has a bar; elsewhere each change of state is a line.
 
     Args:
-        connection, settings: where the jobs are. An outage of the server of up to a minute
-            does not end it, since the jobs go on meanwhile.
-        ids: which ones.
-        alive: called at every look; raises if no worker is left to run them.
+        connection, settings: the server. An outage of up to a minute is waited for, because
+            the jobs continue meanwhile.
+        ids: the jobs.
+        check_alive: called before each pause; raises if no worker is left to run them.
 
     Raises:
-        redis.exceptions.RedisError: the server stays away.
+        redis.exceptions.RedisError: the outage lasts longer.
     """
     seen: dict[str, str] = {}
     with ExitStack() as stack:
@@ -54,45 +54,45 @@ def follow(
         if bars:
             stack.enter_context(bars.progress)
         while True:
-            batches = _read_patiently(connection, settings, ids, alive)
-            for batch in batches:
+            jobs = _read_with_retries(connection, settings, ids, check_alive)
+            for job in jobs:
                 if bars:
-                    bars.show(batch)
-                elif seen.get(batch.job) != batch.state:
-                    seen[batch.job] = batch.state
-                    log(_line(batch))
-            if all(batch.state in ENDED for batch in batches):
-                return batches
-            alive()
-            time.sleep(_SECONDS_BETWEEN_LOOKS)
+                    bars.show(job)
+                elif seen.get(job.id) != job.state:
+                    seen[job.id] = job.state
+                    log(_line(job))
+            if all(job.state in ENDED for job in jobs):
+                return jobs
+            check_alive()
+            time.sleep(_SECONDS_BETWEEN_READS)
 
 
-def _read_patiently(
-    connection: Redis, settings: Settings, ids: Sequence[str], alive: Callable[[], None]
-) -> list[Batch]:
-    """Read the jobs, after an outage if there is one."""
+def _read_with_retries(
+    connection: Redis, settings: Settings, ids: Sequence[str], check_alive: Callable[[], None]
+) -> list[JobStatus]:
+    """Read the jobs; wait for the end of an outage."""
     deadline = None
     while True:
         try:
-            return read_batches(connection, settings, ids)
+            return read_jobs(connection, settings, ids)
         except (exceptions.ConnectionError, exceptions.TimeoutError) as error:
             if deadline is None:
                 deadline = time.monotonic() + _SECONDS_OF_OUTAGE
                 log(f"the server cannot be reached; waiting {_SECONDS_OF_OUTAGE} s for it")
             if time.monotonic() > deadline:
                 raise error
-        alive()
-        time.sleep(_SECONDS_BETWEEN_LOOKS)
+        check_alive()
+        time.sleep(_SECONDS_BETWEEN_READS)
 
 
-def _line(batch: Batch) -> str:
-    text = f"{batch.path or batch.job}: {batch.state}"
-    if batch.state is State.FINISHED and batch.summary:
-        text += f", {batch.articles:,} articles, {batch.summary['seconds']:.2f} s"
-    if batch.error:
-        text += f", {batch.error['type']}: {batch.error['message']}"
-    if batch.retry_in is not None:
-        text += f", again in {batch.retry_in} s"
+def _line(job: JobStatus) -> str:
+    text = f"{job.path or job.id}: {job.state}"
+    if job.state is JobState.FINISHED and job.summary:
+        text += f", {job.articles:,} articles, {job.summary['seconds']:.2f} s"
+    if job.error:
+        text += f", {job.error['type']}: {job.error['message']}"
+    if job.retry_in is not None:
+        text += f", again in {job.retry_in} s"
     return text
 
 
@@ -109,24 +109,24 @@ class _Bars:
         self._bars: dict[str, TaskID] = {}
         self._over: set[str] = set()
 
-    def show(self, batch: Batch) -> None:
-        """Move the batch's bar; a batch that waits has none, one that is over loses it."""
-        if batch.job in self._over or batch.state is State.QUEUED:
+    def show(self, job: JobStatus) -> None:
+        """Update the bar of a job; only a running job has one."""
+        if job.id in self._over or job.state is JobState.QUEUED:
             return
-        if batch.job not in self._bars:
+        if job.id not in self._bars:
             if len(self._bars) - len(self._over) >= _MOST_BARS:
                 return
-            self._bars[batch.job] = self.progress.add_task(
-                printable(batch.path or batch.job), total=None, articles=0, state=""
+            self._bars[job.id] = self.progress.add_task(
+                printable(job.path or job.id), total=None, articles=0, state=""
             )
-        bar = self._bars[batch.job]
+        bar = self._bars[job.id]
         self.progress.update(
             bar,
-            completed=batch.bytes_done,
-            total=batch.bytes_total,
-            articles=batch.articles,
-            state=batch.state,
+            completed=job.bytes_done,
+            total=job.bytes_total,
+            articles=job.articles,
+            state=job.state,
         )
-        if batch.state in ENDED:
-            self._over.add(batch.job)
+        if job.state in ENDED:
+            self._over.add(job.id)
             self.progress.update(bar, visible=len(self._over) < _MOST_BARS)

@@ -1,4 +1,4 @@
-"""The live view of ``watch`` on a terminal: it is redrawn, scrolls, and ends with q."""
+"""The live view of ``watch`` on a terminal, which scrolls and ends with q."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from worker.cli import tables
 from worker.state.status import Fleet
 
 _QUIT = ("q", "Q")
-# What the keys send, and by how many lines or pages each scrolls.
+# The escape sequences of the keys, and the lines or pages that each scrolls.
 _LINES = {"\x1b[A": -1, "\x1bOA": -1, "k": -1, "\x1b[B": 1, "\x1bOB": 1, "j": 1}
 _PAGES = {"\x1b[5~": -1, "b": -1, "\x1b[6~": 1, " ": 1}
 _KEY = re.compile(r"\x1b\[[0-9;]*[~A-Za-z]|\x1bO[A-Z]|.", re.DOTALL)
@@ -62,7 +62,7 @@ def _keys() -> Iterator[Callable[[float], list[str]]]:
     def wait(seconds: float) -> list[str]:
         if not select.select([terminal], [], [], seconds)[0]:
             return []
-        # A key that is held down sends itself several times at once.
+        # A key that is kept down is sent several times at once.
         sent = os.read(terminal, 1024).decode("ascii", "replace")
         return _KEY.findall(sent) or _no_key(seconds)
 

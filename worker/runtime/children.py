@@ -1,7 +1,7 @@
-"""No child of a worker survives it, or keeps a socket of it open.
+"""Set up the child processes of a worker: each ends with it and closes its sockets.
 
-A child that outlives its killed worker would run a batch that another worker runs again, or
-keep open the socket on which the server hands out the next job.
+A child that outlives its killed worker runs a batch that another worker runs again, or keeps
+open the socket over which the server sends the next job.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from redis import Redis
 _PR_SET_PDEATHSIG = 1
 _SECONDS_BETWEEN_LOOKS = 0.5
 
-# Loaded before any fork: a loader's lock may be held in the moment of one.
+# Loaded before any fork, because a fork can copy the loader's lock in its locked state.
 _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
-def become_child(parent: int, connection: Redis) -> None:
-    """In a new process: end with ``parent`` and let go of its connections."""
+def set_up_child(parent: int, connection: Redis) -> None:
+    """In a new process: end with the process ``parent`` and close its connections."""
     _end_with(parent)
     _close_inherited(connection)
 
@@ -33,7 +33,7 @@ def _end_with(parent: int) -> None:
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     else:
         threading.Thread(target=_watch, args=(parent,), daemon=True).start()
-    # It may have ended before.
+    # The parent can have ended before.
     _end_without(parent)
 
 
@@ -49,9 +49,9 @@ def _watch(parent: int) -> None:
 
 
 def _close_inherited(connection: Redis) -> None:
-    """Close the parent's sockets here; the pool makes connections of its own in this process."""
+    """Close the parent's sockets; the pool opens its own connections in this process."""
     pool = connection.connection_pool
     for each in [*pool._available_connections, *pool._in_use_connections]:
-        # Not disconnect(): it takes locks that a thread may have held in the moment of the fork.
+        # Not disconnect(): it takes locks that a thread can have held during the fork.
         if each._sock is not None:
             each._sock.close()

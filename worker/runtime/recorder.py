@@ -1,8 +1,10 @@
-"""A running job's state in Redis, written so that it never holds up or fails the job."""
+"""Record the state of a running job in Redis and in the log.
+
+A write that fails never fails the job, and progress never delays it.
+"""
 
 from __future__ import annotations
 
-import inspect
 import threading
 from types import TracebackType
 from typing import Any
@@ -12,143 +14,157 @@ from rq.job import Job
 
 from selection import Progress, SelectionError, Summary
 from worker import log_format
-from worker.connections import impatient
+from worker.connections import fail_fast_connection
 from worker.runtime import retries
 from worker.settings import Settings
-from worker.state.events import Event, count, finished_amounts, publish, timestamp
-from worker.state.job_state import JobState
+from worker.state.events import Event, Outcome, count, finished_amounts, publish, timestamp
+from worker.state.job_call import JobCall
+from worker.state.job_state import JobMeta, JobState, update_meta
 
 _SECONDS_AFTER_A_FAILED_WRITE = 5.0
 
 
 def error_as_dict(error: BaseException) -> dict[str, Any]:
-    """A failure as plain data: what it is, where, and whether another try may help."""
+    """Return a failure as plain data: ``type``, ``message``, the place, and ``retryable``."""
     if isinstance(error, SelectionError):
-        facts = error.as_dict()
+        found = error.as_dict()
     else:
         kind = type(error).__name__
-        facts = {"type": kind, "message": str(error) or _WITHOUT_MESSAGE.get(kind, kind)}
-    return {**facts, "retryable": retries.may_help(error)}
+        found = {"type": kind, "message": str(error) or _WITHOUT_MESSAGE.get(kind, kind)}
+    return {**found, "retryable": retries.is_retryable(error)}
 
 
-# Python raises it without one.
+# Python raises it without a message.
 _WITHOUT_MESSAGE = {
     "MemoryError": "the process ran out of memory; give the worker more, or the batch fewer "
     "and smaller articles"
 }
 
 
-def batch_of(job: Job) -> tuple[str, str | None]:
-    """The path and the output that a job was enqueued with."""
-    bound = _SIGNATURE.bind(*job.args, **job.kwargs).arguments
-    return bound["path"], bound.get("output")
-
-
-_SIGNATURE = inspect.Signature(
-    [
-        inspect.Parameter("path", inspect.Parameter.POSITIONAL_OR_KEYWORD),
-        inspect.Parameter("output", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None),
-    ]
-)
-
-
 def record_failure(
     job: Job, error: BaseException, retry_in: int | None, settings: Settings
 ) -> None:
-    """Record that a run failed, in Redis and in the log; the next is in ``retry_in`` seconds."""
-    facts = error_as_dict(error)
-    job.meta |= {"error": facts, "retry_in": retry_in}
+    """Record that a run failed, in Redis and in the log.
+
+    Args:
+        job, settings: the job, and where it is recorded.
+        error: why the run failed.
+        retry_in: seconds until the next run; None if there is none.
+    """
+    found = error_as_dict(error)
     if isinstance(error, retries.JobRefusedError):
-        log_format.log_refusal(job.id, facts["message"])
+        log_format.log_refusal(job.id, found["message"])
     else:
-        log_format.log_failure(job.id, files_of(job)[0], facts, retry_in)
-    if retry_in is None:
-        amounts = {"jobs:failed": 1, f"failures:{facts['type']}": 1}
-        _record(job, settings, Event.FAILED, amounts, error=facts)
-    else:
-        amounts = {"jobs:retried": 1, f"retries:{facts['type']}": 1}
-        _record(job, settings, Event.RETRYING, amounts, error=facts, delay=str(retry_in))
+        log_format.log_failure(job.id, call_of(job).path, found, retry_in)
+    kind, is_final = found["type"], retry_in is None
+    amounts = (
+        {Outcome.FAILED.counter: 1, f"failures:{kind}": 1}
+        if is_final
+        else {Outcome.RETRIED.counter: 1, f"retries:{kind}": 1}
+    )
+    event = _event(job, JobState.FAILED if is_final else JobState.RETRYING, found, retry_in)
+    _record(job, settings, event, amounts, error=found, retry_in=retry_in)
 
 
 def record_stop(job: Job, settings: Settings) -> None:
     """Record that a running job was stopped on request."""
-    log_format.log_stop(job.id, files_of(job)[0])
-    _record(job, settings, Event.STOPPED, {"jobs:stopped": 1})
+    log_format.log_stop(job.id, call_of(job).path)
+    _record(job, settings, _event(job, JobState.STOPPED), {Outcome.STOPPED.counter: 1})
 
 
-def record_put_back(job: Job, reason: str, settings: Settings) -> None:
-    """Record that a job that no live worker had is in the queue again."""
-    log_format.log_put_back(job.id, reason)
-    publish(job.connection, settings, Event.QUEUED, job.id, *files_of(job))
+def record_requeue(job: Job, reason: str, settings: Settings) -> None:
+    """Record that a job without a live worker was enqueued again."""
+    log_format.log_requeue(job.id, reason)
+    call = call_of(job)
+    event = Event(JobState.QUEUED, job.id, call.path, call.output)
+    publish(job.connection, settings, event)
 
 
-def files_of(job: Job) -> tuple[str, str | None]:
-    """As :func:`batch_of`, but without a path where the arguments are malformed."""
+def call_of(job: Job) -> JobCall:
+    """Return the path and the output of a job; without a path if they are malformed."""
     try:
-        path, output = batch_of(job)
+        call = JobCall.bind(job.args, job.kwargs)
     except Exception:  # of whatever kind the serializer raises
-        return "", None
-    is_output = isinstance(output, str)
-    return path if isinstance(path, str) else "", output if is_output else None
+        return JobCall("")
+    path, output = call.path, call.output
+    return JobCall(
+        path if isinstance(path, str) else "", output if isinstance(output, str) else None
+    )
+
+
+def _event(
+    job: Job,
+    state: JobState,
+    error: dict[str, Any] | None = None,
+    delay: int | None = None,
+    summary: dict[str, Any] | None = None,
+) -> Event:
+    call = call_of(job)
+    return Event(
+        state,
+        job.id,
+        call.path,
+        call.output,
+        worker=job.worker_name or "",
+        summary=summary,
+        error=error,
+        delay=delay,
+    )
 
 
 def _record(
-    job: Job, settings: Settings, event: Event, amounts: dict[str, int], **fields: Any
+    job: Job, settings: Settings, event: Event, amounts: dict[str, int], **changes: Any
 ) -> None:
-    job.meta |= {"state": event.value, "updated_at": timestamp()}
-    path, output = files_of(job)
-    worker = job.worker_name or ""
+    """Save a new state with the job, publish it and count it, in one transaction."""
+    job.meta = update_meta(job.meta, state=event.event, updated_at=event.at, **changes)
     try:
         with job.connection.pipeline() as pipeline:
             job.save(pipeline, include_result=False)
-            publish(pipeline, settings, event, job.id, path, output, worker=worker, **fields)
+            publish(pipeline, settings, event)
             count(pipeline, amounts)
             pipeline.execute()
     except RedisError as error:
-        log_format.log_failure(job.id, path, error_as_dict(error), None, "not recorded in Redis")
+        found = error_as_dict(error)
+        log_format.log_failure(job.id, event.path, found, None, "not recorded in Redis")
 
 
-class Report:
-    """Records in Redis and in the log what one run of a job does.
+class Recorder:
+    """Record one run of a job, in ``job.meta``, as events, in the counters and in the log.
 
-    The job's ``meta`` has ``state`` (``started``, ``finished``, ``failed``, ``retrying``,
-    ``handed_back``), ``path``, ``output``, ``bytes_done``, ``bytes_total``, ``articles``,
-    ``picks``, ``attempt``, ``started_at``, ``updated_at``, ``worker``, and after a failure
-    ``error`` as :func:`error_as_dict` gives it and ``retry_in`` (seconds or None).
-
-    Progress is written by a thread, over a connection of its own: a server that is slow or
-    gone costs the selection nothing.
+    A thread writes the progress, over a connection of its own: a server that is slow or away
+    does not delay the selection.
     """
 
     def __init__(self, job: Job, settings: Settings) -> None:
         self._job = job
         self._settings = settings
+        self._call = JobCall.bind(job.args, job.kwargs)
         self._progress: Progress | None = None
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._write_progress, daemon=True)
-        path, output = batch_of(job)
-        unread = getattr(job, "_unreadable_meta", None) is not None
-        # A producer may have put something of its own there, and RQ puts a placeholder there
-        # for what it cannot read.
-        meta = job.meta if isinstance(job.meta, dict) and not unread else {}
-        others = {name: meta[name] for name in meta if name not in ("error", "retry_in")}
-        job.meta = others | {
-            "state": Event.STARTED.value,
-            "path": path,
-            "output": output,
-            "bytes_done": 0,
-            "bytes_total": None,
-            "articles": 0,
-            "picks": {},
-            "attempt": JobState.from_meta(meta).attempt + 1,
-            "started_at": timestamp(),
-            "updated_at": timestamp(),
-            "worker": job.worker_name,
-        }
+        if getattr(job, "_unreadable_meta", None) is not None:
+            job.meta = {}  # RQ has put a placeholder there
+        self._attempt = JobMeta.from_meta(job.meta).attempt + 1
 
-    def __enter__(self) -> Report:
-        log_format.log_start(self._job.id, self._job.meta["path"], self._job.meta["attempt"])
-        self._record(Event.STARTED, {})
+    def __enter__(self) -> Recorder:
+        log_format.log_start(self._job.id, self._call.path, self._attempt)
+        _record(
+            self._job,
+            self._settings,
+            _event(self._job, JobState.STARTED),
+            {},
+            path=self._call.path,
+            output=self._call.output,
+            bytes_done=0,
+            bytes_total=None,
+            articles=0,
+            picks={},
+            attempt=self._attempt,
+            started_at=timestamp(),
+            worker=self._job.worker_name,
+            error=None,
+            retry_in=None,
+        )
         self._thread.start()
         return self
 
@@ -161,35 +177,36 @@ class Report:
         self._stop()
 
     def progress(self, now: Progress) -> None:
-        """Note how far the selection is; it is written when it is time."""
+        """Note the progress; the thread writes it at its next interval."""
         self._progress = now
 
     def finished(self, summary: Summary) -> None:
-        """The output is in place."""
+        """Record that the output is complete."""
         self._stop()
-        facts = summary.as_dict()
-        self._job.meta |= {
-            "bytes_done": summary.bytes,
-            "bytes_total": summary.bytes,
-            "articles": summary.articles,
-            "picks": facts["picks"],
-        }
+        found = summary.as_dict()
         log_format.log_finish(self._job.id, summary)
-        self._record(Event.FINISHED, finished_amounts(facts), summary=facts)
+        _record(
+            self._job,
+            self._settings,
+            _event(self._job, JobState.FINISHED, summary=found),
+            finished_amounts(found),
+            bytes_done=summary.bytes,
+            bytes_total=summary.bytes,
+            articles=summary.articles,
+            picks=found["picks"],
+        )
 
     def failed(self, error: BaseException, retry_in: int | None) -> None:
-        """Nothing was written; another try comes in ``retry_in`` seconds, or never."""
+        """Record a failure; the next run is in ``retry_in`` seconds, None if there is none."""
         self._stop()
         record_failure(self._job, error, retry_in, self._settings)
 
-    def handed_back(self) -> None:
-        """The worker must stop; the job goes back to the queue."""
+    def requeued(self) -> None:
+        """Record that a graceful shutdown requeued the job."""
         self._stop()
-        log_format.log_hand_back(self._job.id, self._job.meta["path"])
-        self._record(Event.HANDED_BACK, {"jobs:handed_back": 1})
-
-    def _record(self, event: Event, amounts: dict[str, int], **fields: Any) -> None:
-        _record(self._job, self._settings, event, amounts, **fields)
+        log_format.log_requeue(self._job.id, "its worker is shut down", self._call.path)
+        event = _event(self._job, JobState.HANDED_BACK)
+        _record(self._job, self._settings, event, {Outcome.HANDED_BACK.counter: 1})
 
     def _stop(self) -> None:
         if not self._done.is_set():
@@ -198,7 +215,7 @@ class Report:
                 self._thread.join()
 
     def _write_progress(self) -> None:
-        connection = impatient(self._job.connection)
+        connection = fail_fast_connection(self._job.connection)
         written = None
         pause = self._settings.status_interval
         while not self._done.wait(pause):
@@ -206,13 +223,14 @@ class Report:
             now = self._progress
             if now is None or now is written:
                 continue
-            meta = self._job.meta | {
-                "bytes_done": now.bytes_done,
-                "bytes_total": now.bytes_total,
-                "articles": now.articles,
-                "picks": {str(name): amount for name, amount in now.picks.items()},
-                "updated_at": timestamp(),
-            }
+            meta = update_meta(
+                self._job.meta,
+                bytes_done=now.bytes_done,
+                bytes_total=now.bytes_total,
+                articles=now.articles,
+                picks=dict(now.picks),
+                updated_at=timestamp(),
+            )
             try:
                 connection.hset(self._job.key, "meta", self._job.serializer.dumps(meta))
                 written = now

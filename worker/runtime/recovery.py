@@ -1,9 +1,9 @@
-"""Find the jobs that no live worker has, and put them back into the queue.
+"""Find the jobs that no live worker has, and requeue them.
 
 A job is owned by the queue, by the intermediate queue (a worker has moved it and not yet
-started it), by a registry, or by a live execution. What a killed worker or a lost key leaves
-behind has no owner. Each step is a transaction or takes one entry away first, so that two
-workers that look at the same moment put a job back once.
+started it), by a registry, or by a live execution. A job of a killed worker or of a lost key
+has no owner. Each step is a transaction or first removes one entry, so two workers that search
+at the same moment requeue a job once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Any
 from redis.exceptions import WatchError
 from rq import Queue
 from rq.exceptions import NoSuchJobError
-from rq.job import Job, JobStatus
+from rq.job import Job
+from rq.job import JobStatus as RQStatus
 from rq.rate_limit import RateLimitRegistry
 from rq.registry import ReadyJobRegistry, ScheduledJobRegistry
 
@@ -23,16 +24,16 @@ from worker import log_format
 from worker.connections import server_time
 from worker.runtime.rq_job import SelectionJob
 
-# A worker that lives starts the job that it has moved within some milliseconds. If it is
-# slower, it finds that the job was put back and leaves it alone.
+# A live worker starts the job that it has moved within some milliseconds. A slower one finds
+# that the job was requeued, and does not run it.
 _SECONDS_TO_START = 0.5
 
 _KEYS_AT_ONCE, _JOBS_AT_ONCE = 5000, 1000
-_SUSPECTS = "selection:stale"
-_SUSPECTS_LOCK = "selection:stale-search"
-_OPEN = (JobStatus.QUEUED, JobStatus.STARTED, JobStatus.SCHEDULED)
+_STALE = "selection:stale"
+_STALE_LOCK = "selection:stale-search"
+_OPEN = (RQStatus.QUEUED, RQStatus.STARTED, RQStatus.SCHEDULED)
 
-_PUT_BACK = """
+_RETURN_TO_QUEUE = """
 if redis.call('LREM', KEYS[1], 1, ARGV[1]) == 0 then return 0 end
 redis.call('LPUSH', KEYS[2], ARGV[1])
 return 1
@@ -40,7 +41,7 @@ return 1
 
 
 def fetch(queue: Queue, job_id: str) -> SelectionJob | None:
-    """Read a job as far as it can be read; None if there is none."""
+    """Read a job as far as it can be read; None if it does not exist."""
     try:
         job = SelectionJob(job_id, queue.connection, queue.serializer)
         job.refresh()
@@ -50,7 +51,7 @@ def fetch(queue: Queue, job_id: str) -> SelectionJob | None:
 
 
 def is_owned(queue: Queue, job_id: str, besides: str = "") -> bool:
-    """Whether the queue, a registry or a live execution other than ``besides`` has the job."""
+    """Return True if the queue, a registry or an execution other than ``besides`` has the job."""
     if queue.get_job_position(job_id) is not None:
         return True
     with queue.connection.pipeline() as pipeline:
@@ -68,38 +69,39 @@ def is_owned(queue: Queue, job_id: str, besides: str = "") -> bool:
 
 
 def claim_abandoned(queue: Queue) -> Iterator[SelectionJob]:
-    """Take the jobs whose worker has missed its signs of life out of the registry.
+    """Remove the jobs whose worker has missed its heartbeats from the registry.
 
-    Who takes one must enqueue it or fail it.
+    The caller must enqueue each of them or fail it.
     """
     key = queue.started_job_registry.key
     now = server_time(queue.connection)
     expired: Any = queue.connection.zrangebyscore(key, 0, now)
     for entry in expired:
         if not queue.connection.zrem(key, entry):
-            continue  # another worker's
+            continue  # another worker has it
         job = fetch(queue, _job_id(entry))
         if job is None:
             continue
         queue.connection.lrem(queue.intermediate_queue_key, 1, job.id)
-        # The status follows the execution by a moment, so it may be "queued" still.
-        is_open = job.get_status(refresh=False) in (JobStatus.STARTED, JobStatus.QUEUED)
+        # The status is written after the execution, so it can still be "queued".
+        is_open = job.get_status(refresh=False) in (RQStatus.STARTED, RQStatus.QUEUED)
         if (is_open or job.unreadable) and not is_owned(queue, job.id):
             yield job
 
 
-def put_back_moved(queue: Queue) -> list[bytes]:
-    """Put back what workers have moved and, a moment later, not started; the ids."""
+def requeue_moved(queue: Queue) -> list[bytes]:
+    """Requeue what workers have moved and not started a moment later; return the ids."""
     moved = _moved(queue)
     if not moved:
         return []
     time.sleep(_SECONDS_TO_START)
-    return [job_id for job_id in _moved(queue) if job_id in moved and move_back(queue, job_id)]
+    still_moved = [job_id for job_id in _moved(queue) if job_id in moved]
+    return [job_id for job_id in still_moved if return_to_queue(queue, job_id)]
 
 
-def move_back(queue: Queue, job_id: str | bytes) -> bool:
-    """Put back a job that a worker has moved, as the next one; whether it was still there."""
-    script = queue.connection.register_script(_PUT_BACK)
+def return_to_queue(queue: Queue, job_id: str | bytes) -> bool:
+    """Return a moved job to the front of the queue; False if another has done so."""
+    script = queue.connection.register_script(_RETURN_TO_QUEUE)
     return bool(script(keys=[queue.intermediate_queue_key, queue.key], args=[job_id]))
 
 
@@ -112,19 +114,22 @@ def _moved(queue: Queue) -> list[bytes]:
     return [entry for entry in moved if entry.decode(errors="replace") not in started]
 
 
-def put_back_stale(queue: Queue, seconds: int) -> list[SelectionJob]:
-    """Enqueue again what is not over and has no owner, at this look and at one before.
+def requeue_stale(queue: Queue, seconds: int) -> list[SelectionJob]:
+    """Enqueue the open jobs that have no owner in this search and had none in the last one.
 
-    Only one worker looks in this time.
+    Only one worker searches in each interval.
 
     Args:
-        queue: the queue whose jobs are looked at.
-        seconds: the time between two looks.
+        queue: the queue whose jobs are searched.
+        seconds: the interval between two searches.
+
+    Returns:
+        The jobs that were enqueued.
     """
     connection = queue.connection
-    if not connection.set(f"{_SUSPECTS_LOCK}:{queue.name}", 1, nx=True, ex=seconds):
+    if not connection.set(f"{_STALE_LOCK}:{queue.name}", 1, nx=True, ex=seconds):
         return []
-    key = f"{_SUSPECTS}:{queue.name}"
+    key = f"{_STALE}:{queue.name}"
     before: Any = connection.smembers(key)
     found = {job_id for job_id in _open_ids(queue) if not is_owned(queue, job_id)}
     again = {job_id.decode() for job_id in before} & found
@@ -134,11 +139,11 @@ def put_back_stale(queue: Queue, seconds: int) -> list[SelectionJob]:
             pipeline.sadd(key, *(found - again))
             pipeline.expire(key, 10 * seconds)
         pipeline.execute()
-    return [job for job_id in sorted(again) if (job := put_back(queue, job_id))]
+    return [job for job_id in sorted(again) if (job := requeue(queue, job_id))]
 
 
 def _open_ids(queue: Queue) -> Iterator[str]:
-    """The jobs of this queue that are not over and in none of the long lists."""
+    """Yield the open jobs of this queue that are in none of the long lists."""
     connection = queue.connection
     with connection.pipeline() as pipeline:
         pipeline.lrange(queue.key, 0, -1)
@@ -171,8 +176,8 @@ def _is_open(queue: Queue, state: Any) -> bool:
     return origin == queue.name and status in _OPEN
 
 
-def put_back(queue: Queue, job_id: str) -> SelectionJob | None:
-    """Enqueue a job without an owner; None if it has one by now, or is over or gone."""
+def requeue(queue: Queue, job_id: str) -> SelectionJob | None:
+    """Enqueue a job without an owner; None if it has one by now, or has ended."""
     job = fetch(queue, job_id)
     if job is None:
         return None
@@ -214,22 +219,22 @@ def enqueue_due(queue: Queue, registry: ScheduledJobRegistry) -> None:
             except WatchError:
                 continue
             except (TypeError, ValueError, AttributeError) as error:
-                # RQ cannot save what it has read. The worker refuses the job.
-                log_format.log_odd(f"job {job_id}", error)
+                # RQ cannot save what it has read; the worker refuses the job.
+                log_format.log_unexpected(f"job {job_id}", error)
                 pipeline.reset()
                 registry.remove(job_id)
                 queue.push_job_id(job_id)
 
 
 def enqueue_waiting(queue: Queue) -> None:
-    """Enqueue what waits for another job, or for a slot, and was left half-way."""
+    """Enqueue deferred and rate-limited jobs that a killed worker has left."""
     ReadyJobRegistry(queue=queue, job_class=SelectionJob).cleanup()
     for registry in RateLimitRegistry.all(queue.connection):
         registry.cleanup()
 
 
-def forget_expired(queue: Queue) -> None:
-    """Remove jobs whose lifetime is over from the registries of ended ones."""
+def remove_expired(queue: Queue) -> None:
+    """Remove jobs whose lifetime is over from the registries of ended jobs."""
     now = server_time(queue.connection)
     queue.finished_job_registry.cleanup(now)
     queue.failed_job_registry.cleanup(now)
@@ -238,8 +243,8 @@ def forget_expired(queue: Queue) -> None:
 def _push(queue: Queue, job: SelectionJob, pipeline: Any) -> None:
     at_front = job.should_enqueue_at_front()
     if job.unreadable:
-        # Saved, it would lose what the worker that refuses it has to name.
-        pipeline.hset(job.key, "status", JobStatus.QUEUED.value)
+        # Saving it would remove the fields that the refusal names.
+        pipeline.hset(job.key, "status", RQStatus.QUEUED.value)
         queue.push_job_id(job.id, pipeline=pipeline, at_front=at_front)
     elif job.has_rate_limit:
         queue._enqueue_rate_limited_job(job, pipeline=pipeline, at_front=at_front)
@@ -248,5 +253,5 @@ def _push(queue: Queue, job: SelectionJob, pipeline: Any) -> None:
 
 
 def _job_id(entry: bytes) -> str:
-    """The job of an entry of the registry of running jobs, ``job:execution``."""
+    """Return the job of an entry ``job:execution`` of the registry of running jobs."""
     return entry.decode(errors="replace").partition(":")[0]

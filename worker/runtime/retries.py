@@ -1,4 +1,4 @@
-"""Which failures are tried again, and when (RQ's own retries, set from inside the job)."""
+"""The retry policy: which failures are retryable, and when the next run is (RQ's retries)."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from worker.settings import Settings
 
 
 class WorkerKilledError(Exception):
-    """The process that ran the job was killed, or its machine went away."""
+    """The process that ran the job was killed, or its machine failed."""
 
 
 class JobRefusedError(Exception):
-    """The worker does not run the job: it is not one of this project's, or cannot be read."""
+    """The worker refuses the job: it is not one of this project, or cannot be read."""
 
 
-def give_policy(job: Job, settings: Settings) -> None:
-    """Give a job that was enqueued without retries or lifetimes those of the settings.
+def set_retry_policy(job: Job, settings: Settings) -> None:
+    """Set the retries and lifetimes of the settings for a job that has none.
 
-    It must be saved with the job before the work begins, so that a worker that finds the
-    job abandoned knows it, too.
+    They must be saved with the job before the work begins, so that a worker that finds the
+    job abandoned has them, too.
     """
     if job.result_ttl is None:
         job.result_ttl = settings.result_ttl
@@ -38,10 +38,10 @@ def give_policy(job: Job, settings: Settings) -> None:
         job.retry_intervals = list(settings.retry_delays)
 
 
-def give_timeout(job: Job, path: str, settings: Settings) -> None:
-    """Give a job that was enqueued without a timeout that of the settings.
+def set_timeout(job: Job, path: str, settings: Settings) -> None:
+    """Set the timeout of the settings for a job that has none.
 
-    RQ gives each of them 180 seconds, so one that a producer gave on purpose is replaced, too.
+    RQ writes 180 seconds into such a job, so a producer's own 180 seconds are replaced, too.
     """
     if job.timeout in (None, Queue.DEFAULT_TIMEOUT):
         size = 0
@@ -50,30 +50,30 @@ def give_timeout(job: Job, path: str, settings: Settings) -> None:
         job.timeout = settings.job_timeout(size)
 
 
-_PASSING = (OSError, MemoryError, JobTimeoutException, WorkerKilledError)
+_TRANSIENT = (OSError, MemoryError, JobTimeoutException, WorkerKilledError)
 
 
-def may_help(error: BaseException) -> bool:
-    """Whether another try of the same job can end better."""
+def is_retryable(error: BaseException) -> bool:
+    """Return True if another run of the same job can succeed."""
     if isinstance(error, SelectionError):
         return error.retryable
-    return isinstance(error, _PASSING)
+    return isinstance(error, _TRANSIENT)
 
 
-def forbid(job: Job) -> None:
-    """Let the job's failure be final."""
+def make_final(job: Job) -> None:
+    """Remove the retries that the job has left."""
     job.retries_left = 0
 
 
-def hand_back(job: Job) -> None:
-    """Let the job go to the front of the queue at once, without using up a try."""
+def requeue_at_front(job: Job) -> None:
+    """Let RQ requeue the job at the front of the queue at once, without using up a try."""
     job.retries_left = (job.retries_left or 0) + 1
     job.retry_intervals = None
     job.enqueue_at_front_on_retry = True
 
 
-def delay(job: Job) -> int | None:
-    """Seconds until the job's next try; None if it has none left.
+def next_delay(job: Job) -> int | None:
+    """Return the seconds until the job's next run; None if it has no retries left.
 
     Without a live scheduler a delayed job is never enqueued, so the delay is removed.
     """

@@ -1,4 +1,4 @@
-"""RQ's job, read from whatever is on the server without an exception."""
+"""RQ's job, which can be read from any content of its key without an exception."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class SelectionJob(Job):
     """RQ's job with four differences.
 
     - A field that cannot be read is left out and named in ``unreadable``. In RQ it raises in
-      each worker that meets the job.
+      each worker that reads the job.
     - ``meta`` that cannot be read, or is not an object, is empty.
     - Its callbacks and webhooks are never run.
-    - Signs of life and delays are counted by the server's clock.
+    - Heartbeats and delays are measured by the server's clock.
     """
 
     unreadable: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ class SelectionJob(Job):
         """Read the job again.
 
         Raises:
-            NoSuchJobError: there is none, or something else has its key.
+            NoSuchJobError: it does not exist, or its key has another type.
         """
         try:
             super().refresh()
@@ -44,7 +44,7 @@ class SelectionJob(Job):
             raise NoSuchJobError(f"not a job: {self.key}") from None
 
     def restore(self, raw_data: Any) -> None:
-        """Take the fields of the job's hash, as far as they can be read."""
+        """Set the fields from the job's hash, as far as they can be read."""
         bad: set[bytes] = set()
         if not self._can_read(raw_data):
             bad = {name for name in raw_data if not self._can_read({name: raw_data[name]})}
@@ -109,24 +109,24 @@ class SelectionJob(Job):
 class StartedRegistry(StartedJobRegistry):
     """RQ's registry of running jobs, by the server's clock.
 
-    By the clocks of the machines a worker whose clock is a minute ahead takes the jobs of the
-    others for abandoned.
+    With the clocks of the machines, a worker whose clock is a minute ahead counts the jobs of
+    the others as abandoned.
     """
 
     def add_execution(
         self, execution: Execution, pipeline: Pipeline, ttl: int = 0, xx: bool = False
     ) -> Any:
-        """Note that a job runs, again if the registry has been lost meanwhile."""
+        """Add the execution, again if the registry has been lost meanwhile."""
         expires = server_time(self.connection) + ttl
         return pipeline.zadd(self.key, {execution.composite_key: expires})
 
 
-# What RQ calculates with. A larger number ends in an OverflowError of an alarm or a date.
+# The numbers that RQ calculates with; a larger one is an OverflowError of an alarm or a date.
 _NUMBERS = ("timeout", "result_ttl", "failure_ttl", "ttl", "retries_left", "number_of_retries")
 
 
 def _items(value: object) -> list[Any]:
-    """The items of a list; one that is not sound where there is no list."""
+    """Return the items of a list; an invalid one if the value is not a list."""
     return value if isinstance(value, list) else [None]
 
 

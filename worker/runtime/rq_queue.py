@@ -1,4 +1,4 @@
-"""RQ's queue, which no entry and no killed worker holds up."""
+"""RQ's queue, which neither an invalid entry nor a killed worker blocks."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from rq.intermediate_queue import IntermediateQueue
 from worker import log_format
 from worker.runtime.rq_job import SelectionJob
 
-# Longer than looking for abandoned jobs takes.
-_SECONDS_TO_LOOK = 60
+# Longer than a search for abandoned jobs takes.
+_SECONDS_TO_SEARCH = 60
 
 # RQ's own rule for the id of a job.
 _ID = re.compile(rb"[A-Za-z0-9_-]+")
@@ -23,17 +23,17 @@ _ID = re.compile(rb"[A-Za-z0-9_-]+")
 class SelectionQueue(Queue):
     """RQ's queue with two differences.
 
-    - A worker that is killed while it looks for abandoned jobs stops the others from looking
-      for a minute. In RQ it does for a quarter of an hour.
+    - A worker that is killed while it searches for abandoned jobs blocks the search of the
+      others for a minute, instead of RQ's quarter of an hour.
     - An entry that cannot be the id of a job is removed. In RQ it ends the worker.
     """
 
     job_class = SelectionJob
 
     def acquire_maintenance_lock(self) -> bool:
-        """Whether this worker is the one to look."""
+        """Return True if this worker is the one that searches."""
         key = self.registry_cleaning_key
-        return bool(self.connection.set(key, 1, nx=True, ex=_SECONDS_TO_LOOK))
+        return bool(self.connection.set(key, 1, nx=True, ex=_SECONDS_TO_SEARCH))
 
     @classmethod
     def lmove(cls, connection: Redis, queue_key: str, timeout: int | None) -> Any:
@@ -59,7 +59,7 @@ class SelectionQueue(Queue):
 
 
 def _next_id(take: Callable[[], Any], connection: Redis) -> Any:
-    """Take entries until one can be the id of a job; None if there is no more."""
+    """Take entries until one can be the id of a job; None if the queue is empty."""
     while (found := take()) is not None:
         queue_key, entry = found
         if _ID.fullmatch(entry):

@@ -1,4 +1,4 @@
-"""RQ's scheduler, which ends with its worker and which no job ends."""
+"""RQ's scheduler, which ends with its worker and survives every job."""
 
 from __future__ import annotations
 
@@ -11,30 +11,31 @@ from redis.exceptions import RedisError
 from rq.registry import ScheduledJobRegistry
 from rq.scheduler import ForkProcess, RQScheduler, run
 
-from worker.connections import Patience
-from worker.runtime.children import become_child
+from worker.connections import OutageRetry
+from worker.runtime.children import set_up_child
 from worker.runtime.recovery import enqueue_due
 from worker.runtime.rq_queue import SelectionQueue
 
-# It is renewed every second.
+# The lock is renewed every second.
 _SECONDS_OF_A_LOCK = 10
 
 
 class SelectionScheduler(RQScheduler):
     """RQ's scheduler with four differences.
 
-    - It ends when its worker is killed, and at once when it is stopped while the server is
-      away.
-    - It enqueues each job once and by the server's clock, however many schedulers there are.
-    - A job that cannot be read goes to the worker, which refuses it.
-    - Another takes its place some seconds after it was killed. In RQ that takes a minute, in
-      which no delayed retry begins.
+    - It ends when its worker is killed, and stops at once while the server is away.
+    - It enqueues each job once and by the server's clock, also with several schedulers.
+    - It enqueues a job that cannot be read, so that the worker refuses it.
+    - Another scheduler takes over some seconds after it was killed. In RQ that takes a
+      minute, in which no delayed retry begins.
     """
 
-    def __init__(self, queues: Any, connection: Redis, patience: Patience, **options: Any) -> None:
+    def __init__(
+        self, queues: Any, connection: Redis, outage_retry: OutageRetry, **options: Any
+    ) -> None:
         super().__init__(queues, connection=connection, **options)
-        self._of_worker = connection
-        self._patience = patience
+        self._worker_connection = connection
+        self._outage_retry = outage_retry
 
     def start(self) -> Any:
         """Start the process."""
@@ -48,7 +49,7 @@ class SelectionScheduler(RQScheduler):
 
     def end_with(self, parent: int) -> None:
         """In the scheduler's process: end with the worker."""
-        become_child(parent, self._of_worker)
+        set_up_child(parent, self._worker_connection)
 
     def acquire_locks(self, auto_start: bool = False) -> set[str]:
         """Take the locks that are free."""
@@ -66,7 +67,7 @@ class SelectionScheduler(RQScheduler):
             self.connection.expire(self.get_locking_key(name), _SECONDS_OF_A_LOCK)
 
     def enqueue_scheduled_jobs(self) -> None:
-        """Enqueue what is due."""
+        """Enqueue the jobs that are due."""
         self._status = self.Status.WORKING
         for name in self._acquired_locks:
             registry = ScheduledJobRegistry(
@@ -78,11 +79,11 @@ class SelectionScheduler(RQScheduler):
 
     def request_stop(self, signum: Any = None, frame: Any = None) -> None:
         """Stop after the next command, without waiting for the server."""
-        self._patience.end()
+        self._outage_retry.retry_never()
         super().request_stop(signum, frame)
 
     def work(self) -> None:
-        """Enqueue what is due every second, until it is stopped."""
+        """Enqueue the jobs that are due every second, until it is stopped."""
         try:
             super().work()
         except RedisError:
@@ -91,7 +92,7 @@ class SelectionScheduler(RQScheduler):
             self.log.warning("Scheduler stopped without the server")
 
     def stop(self) -> None:
-        """Release the locks, as far as the server can be reached."""
+        """Release the locks, unless the server is away."""
         with suppress(RedisError):
             super().stop()
 

@@ -1,4 +1,4 @@
-"""Giving a running batch back when the worker must stop (a container stop, a scale-down)."""
+"""Interrupt a running batch when its worker is shut down (a container stop, a scale-down)."""
 
 from __future__ import annotations
 
@@ -8,36 +8,40 @@ from contextlib import contextmanager
 from types import FrameType
 
 
-class HandBack(BaseException):
-    """The worker must stop, and the time that it gave the batch is over."""
+class ShutdownRequested(BaseException):
+    """The worker is shutting down, and the time that it gives its batch is over."""
 
 
-class _Orders:
-    """What the parent process wants of this work-horse."""
+class _Handler:
+    """The SIGTERM handler of a job's process."""
 
     def __init__(self) -> None:
-        self._wanted = False
-        self._interruptible = False
+        self._is_requested = False
+        self._is_interruptible = False
 
-    def listen(self) -> None:
-        """From now on SIGTERM means: give the batch back."""
+    def install(self) -> None:
+        """Let SIGTERM request the shutdown."""
         signal.signal(signal.SIGTERM, self._on_signal)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        self._wanted = True
-        if self._interruptible:
-            raise HandBack
+        self._is_requested = True
+        if self._is_interruptible:
+            raise ShutdownRequested
 
     @contextmanager
     def interruptible(self) -> Iterator[None]:
-        """Only within this may the order interrupt; what RQ writes around it is left whole."""
-        self._interruptible = True
+        """Let a request interrupt this block only; RQ's writes around it are completed.
+
+        Raises:
+            ShutdownRequested: on entry, if it was requested before.
+        """
+        self._is_interruptible = True
         try:
-            if self._wanted:
-                raise HandBack
+            if self._is_requested:
+                raise ShutdownRequested
             yield
         finally:
-            self._interruptible = False
+            self._is_interruptible = False
 
 
-orders = _Orders()
+handler = _Handler()

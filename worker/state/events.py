@@ -1,30 +1,14 @@
-"""What happens to jobs, published in Redis: a stream of events and lasting counters.
+"""Changes of jobs' states, published in Redis: a stream of events, and counters.
 
-Every change of a job's state is one entry of the stream ``selection:events``. A consumer
-group reads it instead of polling. When ``finished`` comes, the output is in place; RQ notes
-the result with the job a moment later. All fields are text:
-
-===========  ========================================================================
-``event``    ``queued``, ``started``, ``finished``, ``failed`` (a refused job, too),
-             ``retrying``, ``stopped`` (on request), ``handed_back`` (a graceful
-             shutdown returned the job to the queue) or ``canceled`` (an operator
-             removed the job before it was run)
-``job``      the job's id
-``path``     the batch
-``output``   the output; empty: the default beside the batch
-``at``       when, ISO 8601 in UTC
-``worker``   the worker's name; not with ``queued``
-``summary``  JSON, the job's result; with ``finished``
-``error``    JSON: ``type``, ``message``, ``path``, ``byte``, ``line``, ``column``,
-             ``article``, ``retryable``; with ``failed`` and ``retrying``
-``delay``    seconds until the next try; with ``retrying``
-===========  ========================================================================
+docs/queue.md describes the events and their fields. When ``finished`` is published, the output
+is complete; RQ stores the result with the job a moment later.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
@@ -33,6 +17,7 @@ from redis import Redis
 from redis.client import Pipeline
 
 from worker.settings import Settings
+from worker.state.job_state import JobState
 
 STREAM = "selection:events"
 COUNTERS = "selection:counters"
@@ -40,51 +25,80 @@ COUNTERS = "selection:counters"
 #: The histogram of the durations of finished batches, in seconds.
 DURATION_BOUNDS = (0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0, float("inf"))
 
+#: The states that are published.
+PUBLISHED = frozenset(
+    {
+        *(JobState.QUEUED, JobState.STARTED, JobState.FINISHED, JobState.FAILED),
+        *(JobState.RETRYING, JobState.STOPPED, JobState.HANDED_BACK, JobState.CANCELED),
+    }
+)
 
-class Event(StrEnum):
-    """A change of a job's state."""
 
-    QUEUED = "queued"
-    STARTED = "started"
+class Outcome(StrEnum):
+    """How a run of a job ended, as it is counted."""
+
     FINISHED = "finished"
     FAILED = "failed"
-    RETRYING = "retrying"
-    STOPPED = "stopped"
+    RETRIED = "retried"
     HANDED_BACK = "handed_back"
-    CANCELED = "canceled"
+    STOPPED = "stopped"
+
+    @property
+    def counter(self) -> str:
+        """The name of its counter."""
+        return f"jobs:{self}"
 
 
 def timestamp() -> str:
-    """Now, ISO 8601 in UTC with milliseconds."""
+    """Return the current time, ISO 8601 in UTC with milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def publish(
-    connection: Redis | Pipeline,
-    settings: Settings,
-    event: Event,
-    job_id: str,
-    path: str,
-    output: str | None,
-    **fields: Any,
-) -> Any:
-    """Add an event to the stream; fields that are no text are written as JSON."""
-    entry: dict[Any, Any] = {
-        "event": event,
-        "job": job_id,
-        "path": path,
-        "output": output or "",
-        "at": timestamp(),
-    }
-    for name, value in fields.items():
-        entry[name] = value if isinstance(value, str) else json.dumps(value)
-    # A path from a producer may be anything; a lone surrogate in it is shown escaped.
-    entry = {name: str(value).encode("utf-8", "backslashreplace") for name, value in entry.items()}
-    return connection.xadd(STREAM, entry, maxlen=settings.events, approximate=True)
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One entry of the stream.
+
+    Attributes:
+        event: the new state, one of :data:`PUBLISHED`.
+        job: the job's id.
+        path, output: as enqueued; "" where the arguments cannot be read.
+        at: ISO 8601 in UTC.
+        worker: the worker's name, for the events of a run.
+        summary: the job's result, with ``finished``.
+        error: as in ``job.meta``, with ``failed`` and ``retrying``.
+        delay: seconds until the next run, with ``retrying``.
+    """
+
+    event: JobState
+    job: str
+    path: str
+    output: str | None = None
+    at: str = field(default_factory=timestamp)
+    worker: str | None = None
+    summary: Mapping[str, Any] | None = None
+    error: Mapping[str, Any] | None = None
+    delay: int | None = None
+
+    def as_entry(self) -> dict[Any, Any]:
+        """Return the fields as the stream has them: texts in UTF-8, objects as JSON."""
+        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        found["output"] = self.output or ""
+        entry = {
+            name: json.dumps(value) if isinstance(value, Mapping) else str(value)
+            for name, value in found.items()
+            if value is not None
+        }
+        # A producer's path can be any text; a lone surrogate in it is shown escaped.
+        return {name: text.encode("utf-8", "backslashreplace") for name, text in entry.items()}
+
+
+def publish(connection: Redis | Pipeline, settings: Settings, event: Event) -> Any:
+    """Add an event to the stream and return the id of its entry."""
+    return connection.xadd(STREAM, event.as_entry(), maxlen=settings.events, approximate=True)
 
 
 def count(pipeline: Pipeline, amounts: Mapping[str, int]) -> None:
-    """Add to the counters: jobs and failures by kind, articles, picks, bytes."""
+    """Add amounts to the counters of these names."""
     for name, amount in amounts.items():
         if amount:
             pipeline.hincrby(COUNTERS, name, amount)
@@ -96,9 +110,9 @@ def duration_bound(seconds: float) -> str:
 
 
 def finished_amounts(summary: Mapping[str, Any]) -> dict[str, int]:
-    """What a finished batch adds to the counters."""
+    """Return what a finished batch adds to the counters."""
     return {
-        "jobs:finished": 1,
+        Outcome.FINISHED.counter: 1,
         "articles": summary["articles"],
         "skipped": summary["skipped"],
         "bytes": summary["bytes"],

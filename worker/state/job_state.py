@@ -1,24 +1,25 @@
-"""The schema of ``job.meta``: what a job says about itself while it waits, runs and ends."""
+"""The schema of ``job.meta``: what producer and worker record about a job.
+
+This is the only module that builds or parses ``meta``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from worker.state.serialized import read
-
 _LARGEST = 1 << 63
 
 
-class State(StrEnum):
-    """The state of a job.
+class JobState(StrEnum):
+    """The state of a job, in ``meta``, in events, and as commands and metrics show it.
 
-    ``handed_back``, in ``meta`` and events alone, is a job that a graceful shutdown returned
-    to the queue. ``deferred`` waits for another job, ``scheduled`` for a time, and ``gone``
-    is not on the server (any more).
+    ``handed_back`` occurs in ``meta`` and events only: a graceful shutdown requeued the job.
+    ``deferred`` waits for another job, ``scheduled`` for a time. ``gone`` is a job that the
+    server does not have.
     """
 
     QUEUED = "queued"
@@ -35,12 +36,14 @@ class State(StrEnum):
 
 
 #: The states that a job leaves only if it is enqueued again.
-ENDED = frozenset({State.FINISHED, State.FAILED, State.STOPPED, State.CANCELED, State.GONE})
+ENDED = frozenset(
+    {JobState.FINISHED, JobState.FAILED, JobState.STOPPED, JobState.CANCELED, JobState.GONE}
+)
 
 
-@dataclass(frozen=True, slots=True)
-class JobState:
-    """What ``job.meta`` says.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobMeta:
+    """The fields of ``job.meta``.
 
     Attributes:
         state: the last state that was recorded, or None.
@@ -54,7 +57,7 @@ class JobState:
         retry_in: seconds between that failure and the next run; None if there is none.
     """
 
-    state: State | None = None
+    state: JobState | None = None
     path: str | None = None
     output: str | None = None
     bytes_done: int = 0
@@ -69,20 +72,15 @@ class JobState:
     retry_in: int | None = None
 
     @classmethod
-    def from_bytes(cls, raw: bytes | None) -> JobState:
-        """Read ``meta`` as the server has it, in whichever form; never raises."""
-        return cls.from_meta(read(raw).value)
-
-    @classmethod
-    def from_meta(cls, meta: object) -> JobState:
+    def from_meta(cls, meta: object) -> JobMeta:
         """Read decoded ``meta``; a field that is missing or malformed has its default."""
         if not isinstance(meta, Mapping):
             return cls()
-        fields = {name: valid(meta.get(name)) for name, valid in _VALID.items()}
-        return cls(**{name: value for name, value in fields.items() if value is not None})
+        values = {name: valid(meta.get(name)) for name, valid in _VALID.items()}
+        return cls(**{name: value for name, value in values.items() if value is not None})
 
     def as_meta(self) -> dict[str, Any]:
-        """The same as plain data, to be kept in ``meta`` beside what a producer put there."""
+        """Return the fields as plain data, which every serializer can write."""
         plain = asdict(self)
         plain["state"] = None if self.state is None else self.state.value
         if self.picks is not None:
@@ -90,14 +88,36 @@ class JobState:
         return plain
 
 
+_SCHEMA = frozenset(field.name for field in fields(JobMeta))
+
+
+def update_meta(meta: object, **changes: Any) -> dict[str, Any]:
+    """Return decoded ``meta`` with some fields of the schema replaced.
+
+    Fields beside the schema, which a producer added, are kept.
+
+    Args:
+        meta: as the job has it; anything but a mapping counts as empty.
+        changes: the new values, by the names of :class:`JobMeta`.
+    """
+    return extra_fields(meta) | replace(JobMeta.from_meta(meta), **changes).as_meta()
+
+
+def extra_fields(meta: object) -> dict[str, Any]:
+    """Return the fields of decoded ``meta`` that are not part of the schema."""
+    if not isinstance(meta, Mapping):
+        return {}
+    return {name: value for name, value in meta.items() if name not in _SCHEMA}
+
+
 def as_count(value: object) -> int | None:
-    """The value if it is a whole number from 0 up that fits into 64 bits, else None."""
+    """Return the value if it is a whole number from 0 up that fits into 64 bits, else None."""
     is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _LARGEST
     return value if is_count and isinstance(value, int) else None
 
 
 def as_text(value: object) -> str | None:
-    """The value if it is a text that UTF-8 can express, else None."""
+    """Return the value if it is a text that UTF-8 can express, else None."""
     if not isinstance(value, str):
         return None
     try:
@@ -108,13 +128,13 @@ def as_text(value: object) -> str | None:
 
 
 def as_path(value: object) -> str | None:
-    """The value if it can be the name of a file, else None."""
+    """Return the value if it can be the name of a file, else None."""
     text = as_text(value)
     return text if text and "\0" not in text else None
 
 
 def as_time(value: object) -> str | None:
-    """The value if it is a time in ISO 8601 with its zone, else None; expressed in UTC."""
+    """Return a time in ISO 8601 that has a zone, expressed in UTC, else None."""
     if not isinstance(value, str):
         return None
     try:
@@ -127,7 +147,7 @@ def as_time(value: object) -> str | None:
 
 
 def as_counts(value: object) -> dict[str, int] | None:
-    """The counts in a mapping by their names, or None if the value is not a mapping."""
+    """Return the counts in a mapping by their names, or None if the value is not a mapping."""
     if not isinstance(value, Mapping):
         return None
     pairs = ((as_text(name), as_count(count)) for name, count in value.items())
@@ -135,7 +155,7 @@ def as_counts(value: object) -> dict[str, int] | None:
 
 
 def as_error(value: object) -> dict[str, Any] | None:
-    """An error as plain data if it has a type and a message, else None."""
+    """Return an error as plain data if it has a type and a message, else None."""
     if not isinstance(value, Mapping):
         return None
     kind, message = as_text(value.get("type")), as_text(value.get("message"))
@@ -152,11 +172,11 @@ def as_error(value: object) -> dict[str, Any] | None:
     return {name: field for name, field in error.items() if name in value}
 
 
-def _as_state(value: object) -> State | None:
+def _as_state(value: object) -> JobState | None:
     return _STATES.get(value) if isinstance(value, str) else None
 
 
-_STATES: dict[str, State] = {state.value: state for state in State}
+_STATES: dict[str, JobState] = {state.value: state for state in JobState}
 
 
 _VALID: dict[str, Callable[[object], Any]] = {

@@ -1,7 +1,7 @@
-"""A job as the server keeps it, read as data whichever serializer wrote it.
+"""A job as the server stores it, read as data whichever serializer wrote it.
 
-RQ's own ``Job`` loads ``meta`` and ``data`` with one serializer, pickle by default. A job that
-another one wrote ends in an error there, and a forged pickle runs.
+RQ's own ``Job`` loads ``meta`` and ``data`` with one serializer, pickle by default. There a job
+that another serializer wrote is an error, and a forged pickle runs code.
 """
 
 from __future__ import annotations
@@ -9,23 +9,29 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
 from redis import Redis
 from rq.defaults import RQ_KEY_PREFIX
 
-from worker.state.job_state import JobState, State, as_count, as_counts, as_text, as_time
+from worker.state.job_call import FUNCTION, PARAMETERS
+from worker.state.job_state import (
+    JobMeta,
+    JobState,
+    as_count,
+    as_counts,
+    as_text,
+    as_time,
+    extra_fields,
+)
 from worker.state.serialized import Form, decompress, read, read_compressed
-
-FUNCTION = "worker.jobs.select_batch"
 
 _JOB = f"{RQ_KEY_PREFIX}:job:"
 _RESULTS = f"{RQ_KEY_PREFIX}:results:"
 _AT_ONCE = 200
 _MOST_SECONDS = 1e9
-_PARAMETERS = ("path", "output")
 _FIELDS = (
     "status",
     "data",
@@ -35,18 +41,17 @@ _FIELDS = (
     "ended_at",
     "worker_name",
 )
-_SCHEMA = frozenset(field.name for field in fields(JobState))
-_STATES = {state.value: state for state in State}
+_STATES = {state.value: state for state in JobState}
 
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """What a job runs.
+    """The function and the arguments of a job.
 
     Attributes:
-        form: how it is written.
+        form: how it is serialized.
         function: the name of the function; None if it is unreadable.
-        path, output: as enqueued, perhaps not the name of any file; None if there is none.
+        path, output: as enqueued, possibly not the name of any file; None if not given.
     """
 
     form: Form
@@ -56,7 +61,7 @@ class Payload:
 
     @property
     def is_ours(self) -> bool:
-        """Whether it names this project's function and a path."""
+        """True if it names this project's function and a path."""
         return self.function == FUNCTION and self.path is not None
 
 
@@ -65,24 +70,24 @@ class Record:
     """One job.
 
     Attributes:
-        job: its id.
-        status: as RQ has it.
-        state: the status as a state; QUEUED where RQ has a name of its own for waiting.
-        payload: what it runs.
-        meta: what the job says about itself.
+        id: the job's id.
+        status: RQ's status.
+        state: the status as a state; QUEUED where RQ has another name for waiting.
+        payload: the function and its arguments.
+        meta: the fields of ``job.meta``.
         enqueued_at, started_at, ended_at: ISO 8601 in UTC, or None.
         worker: the worker that RQ has assigned.
-        has_run: whether a run of it began.
-        extra: what its producer put into JSON ``meta`` beside the schema.
+        has_run: True if a run of it began.
+        extra: the fields that a producer added to JSON ``meta`` beside the schema.
         summary: the result as plain data, once it is finished.
         failure: RQ's text of the last failure.
     """
 
-    job: str
+    id: str
     status: str
-    state: State
+    state: JobState
     payload: Payload
-    meta: JobState
+    meta: JobMeta
     enqueued_at: str | None = None
     started_at: str | None = None
     ended_at: str | None = None
@@ -94,14 +99,14 @@ class Record:
 
     @property
     def changed_at(self) -> str:
-        """When the job changed its state last; "" if that is unknown."""
+        """The time of the last change of its state; "" if it is unknown."""
         return max(self.enqueued_at or "", self.started_at or "", self.ended_at or "")
 
 
 def read_records(connection: Redis, ids: Iterable[str]) -> Iterator[Record | None]:
-    """Read the jobs with these ids in that order, None for one that does not exist.
+    """Read the jobs with these ids in that order; None for one that does not exist.
 
-    They are read some hundred at a time, so that memory is bounded.
+    Some hundred are read at a time, so memory is bounded.
     """
     remaining = iter(ids)
     while chunk := list(islice(remaining, _AT_ONCE)):
@@ -121,7 +126,7 @@ def read_payload(raw: bytes | None) -> Payload:
     found = read_compressed(raw)
     match found.value:
         case [str(function), _, [*arguments], {**named}]:
-            bound = dict(zip(_PARAMETERS, arguments)) | named
+            bound = dict(zip(PARAMETERS, arguments)) | named
             path, output = bound.get("path"), bound.get("output")
             return Payload(
                 found.form,
@@ -133,7 +138,7 @@ def read_payload(raw: bytes | None) -> Payload:
 
 
 def decode_id(raw: bytes) -> str:
-    """Return the id of a job, which may be any bytes, as a text that leads back to it."""
+    """Return the id of a job, which can be any bytes, as a text that encodes to the same bytes."""
     return raw.decode("utf-8", "surrogateescape")
 
 
@@ -152,21 +157,20 @@ def _record(name: str, answer: Any, results: Any) -> Record | None:
     raw = dict(zip(_FIELDS, answer))
     texts = {key: value.decode("utf-8", "replace") for key, value in raw.items() if value}
     found, status = read(raw["meta"]), texts.get("status", "")
-    meta = JobState.from_meta(found.value)
-    is_kept = found.form is Form.JSON and isinstance(found.value, dict)
+    meta = JobMeta.from_meta(found.value)
     record = Record(
-        job=name,
+        id=name,
         status=status,
-        state=_STATES.get(status, State.QUEUED),
+        state=_STATES.get(status, JobState.QUEUED),
         payload=read_payload(raw["data"]),
         meta=meta,
         enqueued_at=as_time(texts.get("enqueued_at")),
         started_at=as_time(texts.get("started_at")),
         ended_at=as_time(texts.get("ended_at")),
         worker=texts.get("worker_name"),
-        # A stock worker counts no run of a job that it cannot read.
+        # A stock worker does not count the runs of a job that it cannot read.
         has_run=meta.attempt > 0 or "started_at" in texts,
-        extra={k: v for k, v in found.value.items() if k not in _SCHEMA} if is_kept else {},
+        extra=extra_fields(found.value) if found.form is Form.JSON else {},
     )
     if not isinstance(results, list) or not results:
         return record
@@ -175,7 +179,7 @@ def _record(name: str, answer: Any, results: Any) -> Record | None:
 
 
 def _with_result(record: Record, fields: Mapping[bytes, bytes]) -> Record:
-    if record.state is State.FINISHED:
+    if record.state is JobState.FINISHED:
         return replace(record, summary=as_summary(read(_base64(fields.get(b"return_value"))).value))
     text = decompress(_base64(fields.get(b"exc_string"))).decode("utf-8", "replace")
     return replace(record, failure=text or None)

@@ -1,4 +1,7 @@
-"""The workers' registrations on the server: what a worker writes about itself, and who is alive."""
+"""The workers' registrations on the server, and which workers are alive.
+
+The health check imports this module, so it imports neither RQ nor the client library.
+"""
 
 from __future__ import annotations
 
@@ -11,28 +14,29 @@ from datetime import UTC, datetime
 from worker.processes import identity
 from worker.settings import Settings
 
-#: Where RQ has the keys of a queue's workers, and what those keys begin with.
+#: RQ's key of a queue's workers, and the beginning of a worker's key; RQ reads this variable, too.
 _KEYS = os.environ.get("RQ_KEY_PREFIX", "rq")
 WORKERS_OF_QUEUE = f"{_KEYS}:workers:%s"
 _PREFIX = f"{_KEYS}:worker:"
 
-# What a SelectionWorker adds to its registration.
+# The field that a SelectionWorker adds to its registration.
 _FIELD = "selection"
 
-_MISSED_HEARTBEATS = 3
+#: A SelectionWorker that missed this many heartbeats counts as dead.
+MISSED_HEARTBEATS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class WorkerRegistration:
     """One worker of the queue.
 
     Attributes:
         name, host, pid: as registered.
-        state: RQ's: ``started``, ``idle``, ``busy`` or ``suspended``.
-        version: of RQ there.
-        last_heartbeat: seconds ago; None if there was none.
-        job: the job that it runs.
-        process: as :func:`worker.processes.identity` gives it; "" for a stock worker.
+        state: RQ's state: ``started``, ``idle``, ``busy`` or ``suspended``.
+        version: the version of RQ there.
+        last_heartbeat: seconds since the last heartbeat; None if there was none.
+        job: the id of the job that it runs.
+        process: as :func:`worker.processes.identity` returns it; "" for a stock worker.
         roots, serializer, heartbeat: of its settings; None for a stock worker.
     """
 
@@ -50,47 +54,47 @@ class Member:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it gave a sign of life lately.
+        """True if it has sent a heartbeat recently.
 
-        A SelectionWorker gives one every ``heartbeat`` seconds, with a job and without; one
-        that missed three is dead, though RQ keeps its registration for minutes. A stock
-        worker is silent for as long as RQ keeps it, so its registration has to do.
+        A SelectionWorker sends one every ``heartbeat`` seconds, busy or idle; RQ keeps the
+        registration of a killed one for minutes. A stock worker can be silent for as long as
+        RQ keeps its registration, so it counts as alive while it is registered.
         """
         if self.last_heartbeat is None:
             return False
         return (
-            self.heartbeat is None or self.last_heartbeat < _MISSED_HEARTBEATS * self.heartbeat + 1
+            self.heartbeat is None or self.last_heartbeat < MISSED_HEARTBEATS * self.heartbeat + 1
         )
 
 
-def registration(pid: int, settings: Settings) -> dict[str, str]:
-    """Return what a SelectionWorker adds to RQ's registration."""
-    facts = {
+def registration_fields(pid: int, settings: Settings) -> dict[str, str]:
+    """Return the fields that a SelectionWorker adds to RQ's registration."""
+    added = {
         "process": identity(pid),
         "roots": list(settings.roots),
         "serializer": "json",
         "heartbeat": settings.heartbeat,
     }
-    return {_FIELD: json.dumps(facts)}
+    return {_FIELD: json.dumps(added)}
 
 
-def read_member(
+def read_registration(
     key: str, fields: Mapping[str, str], now: float, job: str | None = None
-) -> Member | None:
-    """Read a registration; None if it ended. A field that is malformed has its default.
+) -> WorkerRegistration | None:
+    """Read a registration; None if it has ended. A malformed field has its default.
 
     Args:
-        key, fields: where and what it is on the server.
-        now: the server's time, since workers give their signs of life by that clock.
-        job: the job that the worker runs.
+        key, fields: the registration's key and hash on the server.
+        now: the server's time in seconds; heartbeats are measured by that clock.
+        job: the id of the job that the worker runs.
     """
     if not fields or "death" in fields:
         return None
     pid = fields.get("pid", "")
-    facts = _facts(fields.get(_FIELD, ""))
-    process, roots, serializer = (facts.get(name) for name in ("process", "roots", "serializer"))
-    heartbeat = facts.get("heartbeat")
-    return Member(
+    added = _added(fields.get(_FIELD, ""))
+    process, roots, serializer = (added.get(name) for name in ("process", "roots", "serializer"))
+    heartbeat = added.get("heartbeat")
+    return WorkerRegistration(
         name=key.removeprefix(_PREFIX),
         host=fields.get("hostname", "?"),
         pid=int(pid) if pid.isascii() and pid.isdecimal() and len(pid) < 12 else 0,
@@ -105,12 +109,12 @@ def read_member(
     )
 
 
-def _facts(text: str) -> dict[str, object]:
+def _added(text: str) -> dict[str, object]:
     try:
-        facts = json.loads(text)
+        added = json.loads(text)
     except (ValueError, RecursionError):
         return {}
-    return facts if isinstance(facts, dict) else {}
+    return added if isinstance(added, dict) else {}
 
 
 def _seconds_since(text: str, now: float) -> float | None:

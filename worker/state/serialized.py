@@ -1,8 +1,8 @@
-"""Read what RQ's serializers wrote, JSON or pickle, as plain data.
+"""Read the output of RQ's serializers, JSON or pickle, as plain data.
 
-Whoever can write to the server can leave a pickle there that runs code where it is loaded.
-:func:`read` never loads one: it walks the pickle's instructions and builds strings, numbers,
-lists and dictionaries only. An instruction that would call something leaves a placeholder.
+Each client that can write to the server can store a pickle that runs code where it is loaded.
+:func:`read` never loads one: it interprets the pickle's instructions and builds strings,
+numbers, lists and dictionaries only. An instruction that calls something leaves a placeholder.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-# A job's data and meta have some hundred bytes. More than this is not decoded, since the
-# instructions of a pickle take a microsecond each.
+# A job's data and meta take some hundred bytes. More than this is not decoded, because each
+# instruction of a pickle takes a microsecond.
 _MOST_BYTES = 1 << 18
 _LONGEST_PATH = 4096
 
 
 class Form(StrEnum):
-    """How a value is written."""
+    """How a value is serialized."""
 
     JSON = "json"
     PICKLE = "pickle"
@@ -32,7 +32,7 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Serialized:
-    """A value as plain data, and how it was written; None where it is unreadable."""
+    """A value as plain data, None if it is unreadable, and how it was serialized."""
 
     form: Form
     value: Any
@@ -42,7 +42,7 @@ _UNREADABLE = Serialized(Form.UNREADABLE, None)
 
 
 def read(raw: bytes | None) -> Serialized:
-    """Read a value that RQ has written, without running anything in it; never raises."""
+    """Read a value that RQ has written without running any part of it; never raises."""
     if not raw or len(raw) > _MOST_BYTES:
         return _UNREADABLE
     # Nesting and digits have limits in Python, and each is an exception of its own kind.
@@ -58,14 +58,14 @@ def read(raw: bytes | None) -> Serialized:
 
 
 def read_compressed(raw: bytes | None) -> Serialized:
-    """Read a value that RQ may have compressed, a job's ``data`` for example; never raises."""
+    """Read a value that can be compressed, such as a job's ``data``; never raises."""
     return read(decompress(raw or b""))
 
 
 def decompress(raw: bytes) -> bytes:
     """Return the decompressed bytes, at most as many as :func:`read` accepts plus one.
 
-    RQ takes bytes that are not compressed as they are, and so does this.
+    Bytes that are not compressed are returned unchanged, as in RQ.
     """
     try:
         return zlib.decompressobj().decompress(raw, _MOST_BYTES + 1)
@@ -74,18 +74,18 @@ def decompress(raw: bytes) -> bytes:
 
 
 class _Placeholder:
-    """What stands for an object that only running the pickle would make."""
+    """Takes the place of an object that only loading the pickle would create."""
 
 
 _OBJECT = _Placeholder()
 _CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
 _TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
-# How many values an instruction that makes an object takes; each leaves one.
+# How many values an instruction that creates an object takes; each leaves one value.
 _CALLS = {"GLOBAL": 0, "STACK_GLOBAL": 2, "REDUCE": 2, "NEWOBJ": 2, "NEWOBJ_EX": 3, "BUILD": 2}
 
 
 class _Pickle:
-    """The part of the pickle machine that makes plain data."""
+    """The part of the pickle machine that builds plain data."""
 
     def __init__(self) -> None:
         self._stack: list[Any] = []
@@ -134,10 +134,10 @@ class _Pickle:
         elif isinstance(argument, str | int | float | bytes | bytearray):
             stack.append(argument)
         else:
-            raise ValueError(f"{name} does not make plain data")
+            raise ValueError(f"{name} does not build plain data")
 
     def _pop(self, count: int | None) -> list[Any]:
-        """Remove and return the last so many values, or those after the last mark."""
+        """Remove and return the last ``count`` values, or those after the last mark."""
         start = self._marks.pop() if count is None else len(self._stack) - count
         if start < 0:
             raise LookupError("the stack is too short")
@@ -158,12 +158,12 @@ class _Pickle:
     def _call(self, name: str) -> None:
         """Put a placeholder in the place of an object.
 
-        One that is made from texts alone is these texts: a member of an enumeration is its
-        value, and a path is its parts.
+        An object that is created from texts only becomes these texts, joined as a path: a
+        member of an enumeration its value, a path its parts.
         """
         *_, arguments = [None, *self._pop(_CALLS[name])]
         texts = arguments if name == "REDUCE" and isinstance(arguments, list) else []
         is_text = texts and all(isinstance(text, str) for text in texts)
-        # A text can be joined with itself over and over.
+        # A text can be joined with itself repeatedly and grow exponentially.
         is_text = is_text and sum(map(len, texts)) < _LONGEST_PATH
         self._stack.append(os.path.join(*texts) if is_text else _OBJECT)

@@ -1,0 +1,160 @@
+"""The commands that take files: ``enqueue`` and ``local``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+from redis import Redis
+from rq.job import Job
+
+from selection.batch import Summary
+from selection.cli.messages import log, log_error, log_left_out, log_warnings, progress
+from selection.cli.plan import Plan, make_folder, plan
+from selection.cli.printable import printable
+from selection.cli.tables import print_summaries
+from selection.errors import SelectionError
+from worker.cli.outcome import exit_code, print_jobs
+from worker.cli.wait import wait_for
+from worker.local_fleet import local_queue
+from worker.producer import enqueue as enqueue_batch
+from worker.settings import Settings
+from worker.state.status import read_jobs
+
+
+@click.command()
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option("-o", "--output", type=click.Path(readable=False), help="As of 'selection run'.")
+@click.option("--output-dir", type=click.Path(readable=False), help="Write into this folder.")
+@click.option("-r", "--recursive", is_flag=True, help="Include subfolders.")
+@click.option("--wait", is_flag=True, help="Wait until all jobs have ended.")
+@click.option("--force", is_flag=True, help="Select files again that look unchanged.")
+@click.option("--json", "as_json", is_flag=True, help="Print only one JSON object per job.")
+def enqueue(
+    files: Sequence[str],
+    output: str | None,
+    output_dir: str | None,
+    recursive: bool,
+    wait: bool,
+    force: bool,
+    as_json: bool,
+) -> int:
+    """Enqueue each FILE: a batch, a pattern or a folder.
+
+    Outputs (*_selected.json) are left out. A file that is enqueued already and has not
+    changed (by size and time) stays one job; with --force it is selected again. With
+    --wait the exit code is that of the first failure. Files and output options mean the
+    same as for 'selection run'.
+
+    \b
+    Examples:
+      selection-worker enqueue batch.json
+      selection-worker enqueue /data --recursive --output-dir /picked --wait
+      selection-worker enqueue '/data/2026-*/*.json' --json
+    """
+    settings = Settings.from_environment()
+    connection = settings.connect()
+    planned = plan(files, output, output_dir, recursive=recursive)
+    jobs, code = _enqueue_all(planned, connection, settings, force)
+    ids = list(dict.fromkeys(job.id for job in jobs))
+    if wait:
+        batches = wait_for(connection, settings, ids)
+        code = code or exit_code(batches)
+    else:
+        batches = read_jobs(connection, settings, ids)
+    print_jobs(batches, as_json)
+    return code
+
+
+def _enqueue_all(
+    planned: Plan, connection: Redis, settings: Settings, force: bool = False
+) -> tuple[list[Job], int]:
+    """Enqueue the files without an error; return the jobs and the first error's exit code."""
+    log_left_out(planned.left_out)
+    jobs: list[Job] = []
+    errors: list[SelectionError] = list(planned.errors)
+    for batch in planned.batches:
+        try:
+            make_folder(batch)
+            jobs.append(
+                enqueue_batch(
+                    batch.path,
+                    batch.output,
+                    connection=connection,
+                    settings=settings,
+                    force=force,
+                )
+            )
+        except SelectionError as error:
+            errors.append(error)
+    for each in errors:
+        log_error(each)
+    return jobs, errors[0].exit_code if errors else 0
+
+
+@click.command()
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option("-o", "--output", type=click.Path(readable=False), help="As of 'selection run'.")
+@click.option("--output-dir", type=click.Path(readable=False), help="Write into this folder.")
+@click.option("-r", "--recursive", is_flag=True, help="Include subfolders.")
+@click.option(
+    "--workers", type=click.IntRange(min=1), default=1, help="Number of workers; 1 by default."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print only one JSON object per job.")
+def local(
+    files: Sequence[str],
+    output: str | None,
+    output_dir: str | None,
+    recursive: bool,
+    workers: int,
+    as_json: bool,
+) -> int:
+    """Process FILEs with a private server and workers.
+
+    Both are stopped afterwards. A report of each file, <name>_report.html, is written
+    beside it. Files and output options mean the same as for 'selection run'. The server
+    is that of the extra 'embedded', or valkey-server or redis-server on PATH.
+
+    \b
+    Examples:
+      selection-worker local river_plate_extracted.json
+      selection-worker local /data --workers 2
+    """
+    planned = plan(files, output, output_dir, recursive=recursive)
+    with local_queue(Settings.from_environment(), workers) as (settings, running):
+        connection = settings.connect()
+        jobs, code = _enqueue_all(planned, connection, settings)
+        ids = list(dict.fromkeys(job.id for job in jobs))
+        batches = wait_for(connection, settings, ids, running.require_alive) if ids else []
+    summaries = [Summary(**batch.summary) for batch in batches if batch.summary]
+    for summary in summaries:
+        log_warnings(summary.input, summary.warnings)
+    if as_json:
+        print_jobs(batches, as_json)
+    else:
+        if summaries:
+            print_summaries(summaries)
+        print_jobs([batch for batch in batches if not batch.summary], as_json)
+    code = code or exit_code(batches)
+    for summary in summaries:
+        failure = _report(summary.input, settings.roots, as_json)
+        code = code or failure
+    return code
+
+
+def _report(path: str, roots: Sequence[str], as_json: bool) -> int:
+    """Write a batch's report and print its path; return the exit code."""
+    # The import would cost every other command a tenth of a second.
+    from selection.report.write import write_report
+
+    try:
+        with progress(path) as shown:
+            report = write_report(path, progress=shown, roots=roots)
+    except SelectionError as error:
+        log_error(error)
+        return error.exit_code
+    if as_json:
+        log(f"report: {report.output}")
+    else:
+        click.echo(f"report: {printable(report.output)}")
+    return 0
