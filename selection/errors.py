@@ -5,7 +5,7 @@ Each class has the exit code of its family (the numbers of BSD's ``sysexits.h``)
 ====  =============================================  =======================
 code  family                                         class
 ====  =============================================  =======================
-2     the settings are wrong                         :class:`BackendError`
+2     the settings or the installation are wrong     :class:`BackendError`
 65    the data is wrong: another run will not help   :class:`DataError`
 66    the input is not there or cannot be opened     :class:`InputError`
 73    the output cannot be made                      :class:`OutputError`
@@ -27,6 +27,7 @@ class SelectionError(Exception):
         byte: offset in the file, from 0.
         line, column: the same place, both from 1; a column is a character.
         article: index in ``articles``, from 0, when the place is inside an article.
+        is_decompressed: whether the place is in the decompressed text of a compressed file.
     """
 
     exit_code: ClassVar[int] = 70
@@ -42,6 +43,7 @@ class SelectionError(Exception):
         line: int | None = None,
         column: int | None = None,
         article: int | None = None,
+        is_decompressed: bool = False,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -50,6 +52,7 @@ class SelectionError(Exception):
         self.line = line
         self.column = column
         self.article = article
+        self.is_decompressed = is_decompressed
 
     def place(self) -> dict[str, str | int | None]:
         """The place as plain data: ``path``, ``byte``, ``line``, ``column``, ``article``."""
@@ -69,14 +72,19 @@ class SelectionError(Exception):
         where = [] if self.path is None else [self.path]
         if self.article is not None:
             where.append(f"article {self.article}")
+        byte = f"byte {self.byte}" + (" of the decompressed text" if self.is_decompressed else "")
         if self.line is not None:
-            where.append(f"line {self.line} column {self.column} (byte {self.byte})")
+            where.append(f"line {self.line} column {self.column} ({byte})")
         elif self.byte is not None:
-            where.append(f"byte {self.byte}")
+            where.append(byte)
         return ": ".join([", ".join(where), self.message] if where else [self.message])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self.message, self.place())
+        return _rebuild, (
+            type(self),
+            self.message,
+            {**self.place(), "is_decompressed": self.is_decompressed},
+        )
 
 
 def _rebuild(kind: type[SelectionError], message: str, place: dict[str, Any]) -> SelectionError:
@@ -86,6 +94,18 @@ def _rebuild(kind: type[SelectionError], message: str, place: dict[str, Any]) ->
 
 class BackendError(SelectionError):
     """``SELECTION_BACKEND`` names a backend that is not to be had."""
+
+    exit_code = 2
+
+
+class ExtraMissingError(SelectionError):
+    """A library that the file needs is not installed; the message names the extra."""
+
+    exit_code = 2
+
+
+class CompressionLevelError(SelectionError):
+    """The compression format does not have the compression level."""
 
     exit_code = 2
 
@@ -122,6 +142,14 @@ class OtherFormError(DataError):
 
 class CompressedError(OtherFormError):
     """The input is compressed."""
+
+
+class CompressedDataError(DataError):
+    """The compressed data is damaged, incomplete or followed by other data."""
+
+
+class LineNotObjectError(DataError):
+    """A line of JSON Lines is not a JSON object."""
 
 
 class RootNotObjectError(DataError):

@@ -6,8 +6,8 @@ import json
 import platform
 import re
 import unicodedata
-from collections.abc import Sequence
-from typing import Any, ClassVar, NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 import click
 
@@ -17,12 +17,16 @@ from selection.cli import runner as command
 from selection.cli.plan import Planned, plan
 from selection.cli.printable import printable
 from selection.cli.results import Outcome, Results
-from selection.cli.runs import outcomes
+from selection.cli.runs import RunOptions, outcomes
 from selection.errors import InputMissingError, SelectionError
 from selection.explain import explain_file
 from selection.parallel.cores import usable_cores
+from selection.reader import ReadOptions
+from selection.storage.names import STANDARD_STREAM
 from selection.text.backend import backend
 from selection.verify import verify_files
+
+Command = TypeVar("Command", bound=Callable[..., object])
 
 _EXIT_CODES = """
 \b
@@ -38,6 +42,19 @@ Exit codes:
 
 # Whether a file can be read is told by the run, with its own exit code; click would say "usage".
 _FILE = click.Path(path_type=str, readable=False)
+
+
+def _read_options(command: Command) -> Command:
+    """Add the options that say how a batch is read."""
+    lines = click.option("--lines", is_flag=True, help="Read JSON Lines, whatever the name.")
+    skip = click.option(
+        "--skip-bad-lines", is_flag=True, help="Copy and count lines that are not objects."
+    )
+    return lines(skip(command))
+
+
+def _reading(lines: bool, skip_bad_lines: bool) -> ReadOptions:
+    return ReadOptions(lines or None, skip_bad_lines, pipes=True)
 
 
 class _Bytes(click.ParamType[int]):
@@ -97,6 +114,8 @@ def selection() -> None:
 @click.option("-o", "--output", type=_FILE, help="Write here; picked/ names a folder.")
 @click.option("--output-dir", type=_FILE, help="Write into this folder; it is made if missing.")
 @click.option("-r", "--recursive", is_flag=True, help="Look into the folders of folders, too.")
+@_read_options
+@click.option("--compression-level", type=int, help="Of compressed outputs: 1 is fast.")
 @click.option("--if-changed", is_flag=True, help="Leave outputs alone that are up to date.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Processes; one per core by default.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a file, no more.")
@@ -105,13 +124,17 @@ def run(
     output: str | None,
     output_dir: str | None,
     recursive: bool,
+    lines: bool,
+    skip_bad_lines: bool,
+    compression_level: int | None,
     if_changed: bool,
     jobs: int | None,
     as_json: bool,
 ) -> int:
     """Copy each FILE to <name>_selected.json with a pick for every article.
 
-    A FILE is a batch, a pattern or a folder (its *.json); *_selected.json are left out. Below
+    A FILE is a batch, a pattern, a folder or - (standard input, whose output is standard output).
+    A batch is JSON or JSON Lines, also compressed. *_selected.json are left out. Below
     --output-dir the batches keep their folders, from the deepest that all FILEs have in common.
 
     A file that fails does not stop the others; the exit code is the first failure's.
@@ -125,19 +148,23 @@ def run(
       selection run batch.json -o picked.json
       selection run out/*.json --output-dir picked --json
       selection run data --recursive -o picked/ --if-changed
+      selection run batch.jsonl.gz             writes batch_selected.jsonl.gz
+      zcat batch.json.gz | selection run - | zstd > picked.json.zst
     """
     planned = plan(files, output, output_dir, recursive=recursive)
     log.log_left_out(planned.left_out)
+    options = RunOptions(if_changed, _reading(lines, skip_bad_lines), compression_level)
+    is_piped = any(batch.target == STANDARD_STREAM for batch in planned.batches)
     results = Results(planned)
     try:
-        for batch, result in outcomes(planned, _processes(jobs), if_changed):
+        for batch, result in outcomes(planned, _processes(jobs), options):
             results.add(batch, result)
             if as_json:
-                _print_json(_as_dict(batch, result))
+                _print_json(_as_dict(batch, result), to_stderr=is_piped)
     except (KeyboardInterrupt, SystemExit):
         results.log_stopped()
         raise
-    if not as_json:
+    if not as_json and not is_piped:
         results.print_table()
     results.log_failures()
     return results.exit_code
@@ -160,7 +187,15 @@ def _as_dict(batch: Planned, result: Outcome) -> dict[str, Any]:
 @click.option("--index", type=click.IntRange(min=0), help="The article at this place, from 0.")
 @click.option("--id", "article_id", help="The article with this id.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object an article.")
-def explain(file: str, index: int | None, article_id: str | None, as_json: bool) -> None:
+@_read_options
+def explain(
+    file: str,
+    index: int | None,
+    article_id: str | None,
+    as_json: bool,
+    lines: bool,
+    skip_bad_lines: bool,
+) -> None:
     """Say why the articles of FILE get their picks; without a choice, one line each.
 
     A line has the index, the pick, the rule, the scores of (n)ewspaper4k, (r)eadability and
@@ -174,7 +209,9 @@ def explain(file: str, index: int | None, article_id: str | None, as_json: bool)
     """
     chosen = index is not None or article_id is not None
     found = False
-    for explanation in explain_file(file, index, article_id):
+    for explanation in explain_file(
+        file, index, article_id, options=_reading(lines, skip_bad_lines)
+    ):
         found = True
         if as_json:
             _print_json(explanation.as_dict())
@@ -192,7 +229,8 @@ def explain(file: str, index: int | None, article_id: str | None, as_json: bool)
 @click.argument("input", type=_FILE)
 @click.argument("output", type=_FILE)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
-def verify(input: str, output: str, as_json: bool) -> int:
+@_read_options
+def verify(input: str, output: str, as_json: bool, lines: bool, skip_bad_lines: bool) -> int:
     """Prove that OUTPUT is INPUT plus one correct pick per article and nothing else.
 
     The first difference is told by article and by byte of OUTPUT, with exit code 65.
@@ -203,7 +241,7 @@ def verify(input: str, output: str, as_json: bool) -> int:
     """
     try:
         with log.progress(output) as progress:
-            result = verify_files(input, output, progress)
+            result = verify_files(input, output, progress, options=_reading(lines, skip_bad_lines))
     except SelectionError as error:
         if not as_json:
             raise
@@ -224,7 +262,15 @@ def verify(input: str, output: str, as_json: bool) -> int:
 @click.option("-o", "--output", type=_FILE, help="Write here; by default <name>_report.html.")
 @click.option("--text-limit", type=_Bytes(), help="How much text the page may hold; 5M by default.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object an article instead.")
-def report(file: str, output: str | None, text_limit: int | None, as_json: bool) -> None:
+@_read_options
+def report(
+    file: str,
+    output: str | None,
+    text_limit: int | None,
+    as_json: bool,
+    lines: bool,
+    skip_bad_lines: bool,
+) -> None:
     """Make one HTML page about the picks of FILE, which may be selected or not.
 
     The page opens without a network. It has the figures of all articles, and a list and
@@ -241,19 +287,21 @@ def report(file: str, output: str | None, text_limit: int | None, as_json: bool)
 
     if as_json and (output is not None or text_limit is not None):
         raise click.UsageError("--json makes no page: leave out --output and --text-limit")
+    options = _reading(lines, skip_bad_lines)
     with log.progress(file) as progress:
         if as_json:
-            for facts in read_facts(file, progress):
+            for facts in read_facts(file, progress, options=options):
                 _print_json(facts.as_dict())
             return
         limit = TEXT_LIMIT if text_limit is None else text_limit
-        written = write_report(file, output, limit, progress)
+        written = write_report(file, output, limit, progress, options=options)
     log.log_report(written)
-    click.echo(printable(written.output))
+    if written.output != STANDARD_STREAM:
+        click.echo(printable(written.output))
 
 
-def _print_json(value: dict[str, Any]) -> None:
-    click.echo(json.dumps(value))
+def _print_json(value: dict[str, Any], *, to_stderr: bool = False) -> None:
+    click.echo(json.dumps(value), err=to_stderr)
 
 
 def main() -> NoReturn:

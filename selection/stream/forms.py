@@ -91,7 +91,7 @@ def several_values(before: bytes, behind: bytes, byte: int) -> DataError | None:
     blank = before[len(before.rstrip()) :]
     form = "one a line (JSON Lines)" if b"\n" in blank else "one after another"
     return SeveralValuesError(
-        f"the file has several JSON values, {form}; a batch is one object. Articles go into "
-        'the list of {"articles": [...]}, batches into a file each',
+        f"the file has several JSON values, {form}; a batch is one object. For articles "
+        "one a line use --lines or a name in .jsonl; batches need a file each",
         byte=byte,
     )
