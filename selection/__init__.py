@@ -35,7 +35,7 @@ if not TYPE_CHECKING:
         **dict.fromkeys(("Summary", "select_file"), "batch"),
         "SelectionError": "errors",
         **dict.fromkeys(("Candidate", "Decision", "Extractor", "Rule", "State"), "model"),
-        "Progress": "reader",
+        **dict.fromkeys(("Progress", "ReadOptions"), "reader"),
         "select_article": "rules",
     }
 
