@@ -1,4 +1,4 @@
-"""The main job: select a whole file (PRD sections 5 to 7, FR-001 to FR-017)."""
+"""Select a batch: write a copy of a file in which every article has its pick."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from selection.stream.splice import insert_pick
 if TYPE_CHECKING:
     from selection.parallel.pool import Pool
 
-#: Bytes that are selected in about the time in which a worker process starts, a tenth of a second.
+#: Bytes that are selected in about the time in which a worker process starts, measured as 0.1 s.
 WORTH_WORKERS = 8 << 20
 # JSON becomes four to ten times smaller.
 _TIMES_DECOMPRESSED = 5
@@ -34,20 +34,20 @@ _TIMES_DECOMPRESSED = 5
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What was done with one batch.
+    """The result of selecting one batch.
 
     Attributes:
         input, output: the paths.
-        articles: how many got a pick.
-        skipped: items of ``articles`` that are not objects, and lines that ``skip_bad_lines``
-            skips; they were copied as they are.
-        picks: articles per extractor, all three extractors named.
-        rules: articles per rule, all rules named.
-        bytes: size of the input.
-        seconds: of wall-clock time.
-        python, unicode: versions; Unicode tables decide what a letter is and come with
-            Python, so the same picks are promised for the same versions.
-        warnings: sentences on fields that no article, or almost none, has a text in.
+        articles: number of articles with a pick.
+        skipped: number of items of ``articles`` that are not objects, and of lines that
+            ``skip_bad_lines`` skips; they were copied unchanged.
+        picks: number of articles per extractor, for all three extractors.
+        rules: number of articles per rule, for all rules.
+        bytes: size of the input in bytes.
+        seconds: wall-clock time.
+        python, unicode: versions. The Unicode tables, which define letters and digits, come
+            with Python, so the picks are the same for the same versions.
+        warnings: sentences on fields in which few articles or none have a text.
     """
 
     input: str
@@ -63,7 +63,7 @@ class Summary:
     warnings: Sequence[str] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as plain data, ready for JSON."""
+        """Return the same as plain data for JSON."""
         return asdict(self)
 
 
@@ -80,26 +80,31 @@ def select_file(
 ) -> Summary:
     """Write a copy of a batch in which every article has its ``selected_extractor``.
 
-    The output is the input, byte for byte, but for that member. It appears complete or
+    The output has the bytes of the input, except for that member. It appears complete or
     not at all; the input is never written to.
 
     Args:
         input: the batch.
         output: the file to write; by default :func:`default_output`.
-        progress: called after every part of the file, some thousand times a second; what
-            it raises ends the run and leaves no output.
-        roots: folders that both files must lie in, links resolved; none: any place.
+        progress: called after every part of the file, some thousand times a second; an
+            exception that it raises ends the run without an output.
+        roots: folders of which one must hold each of the two files, links resolved; none: any
+            place.
         read_size: how many bytes to read at once.
-        jobs: how many processes decide, this one included; a small file needs no other.
+        jobs: number of processes that decide, including this one. A batch of less than 8 MiB
+            is decided by this process alone.
         options: how the batch is read: JSON Lines, bad lines, pipes.
         compression_level: of a compressed output; None: the format's default.
 
+    Returns:
+        The counts of the batch.
+
     Raises:
-        DataError: the input is no batch.
+        DataError: the input is not a batch.
         InputError: the input cannot be opened.
         OutputError: the output cannot be made, or is the input.
-        TransferError: reading or writing failed, the input changed meanwhile, or a helper
-            process ended.
+        TransferError: reading or writing failed, the input changed meanwhile, or a worker
+            process ended early.
     """
     path = os.fspath(input)
     target = default_output(path) if output is None else os.fspath(output)
@@ -115,7 +120,7 @@ def select_file(
     )
     if jobs == 1 or not is_large(path):
         return select(None)
-    # What starts processes takes longer to import than a small batch takes to select.
+    # The pool takes longer to import than a small batch takes to select.
     from selection.parallel.pool import Pool
 
     with Pool(jobs - 1) as pool:
@@ -146,7 +151,7 @@ def select_with(
     options: ReadOptions = BY_NAME,
     compression_level: int | None = None,
 ) -> Summary:
-    """Do what :func:`select_file` does, with the processes of a pool."""
+    """Select a batch as :func:`select_file` does, with the processes of a pool, if any."""
     began = time.perf_counter()
     picks = Counter(dict.fromkeys(Extractor, 0))
     rules = Counter(dict.fromkeys(Rule, 0))
@@ -195,15 +200,15 @@ def select_with(
 def check_files(
     path: str, output: str | None = None, roots: Sequence[str] = ()
 ) -> tuple[os.stat_result, str]:
-    """Check, without reading it, that a batch can be opened and has an output of its own.
+    """Check, without reading it, that a batch can be opened and its output can be made.
 
-    A folder for the output may be missing: the workers can have it, or it appears later.
+    The folder of the output can be missing: it can exist for the workers, or appear later.
 
     Args:
         path, output, roots: as for :func:`select_file`.
 
     Returns:
-        What the file is now, and where its output would go.
+        The status of the file, and the path of its output.
 
     Raises:
         InputError, OutputError, TransferError: as :func:`select_file`.

@@ -45,14 +45,14 @@ class RunOptions:
 def outcomes(
     planned: Plan, processes: int, options: RunOptions
 ) -> Iterator[tuple[Planned, Outcome]]:
-    """Select each batch and say how it ends; a batch that fails does not stop the others.
+    """Select each batch and give its outcome; a batch that fails does not stop the others.
 
-    Of several batches the small ones go to the processes as a whole, and the articles of a large
-    one are shared among them.
+    A small batch goes to one process as a whole; the articles of a large one are shared among
+    all processes.
 
     Args:
         planned: the batches.
-        processes: how many there may be, this one included.
+        processes: most processes, including this one.
         options: how they are read and written.
     """
     batches = planned.batches
@@ -67,7 +67,7 @@ def outcomes(
             except SelectionError as error:
                 yield batch, error
         return
-    # What starts processes takes longer to import than a small batch takes to select.
+    # The pool takes longer to import than a small batch takes to select.
     from selection.parallel.pool import Pool
 
     with Pool(processes - 1) as pool:
@@ -100,10 +100,10 @@ def select_batch(
     progress: Callable[[Progress], object] | None = None,
     pool: Pool | None = None,
 ) -> Summary | None:
-    """Select one batch and return its summary; None if its output is up to date and kept.
+    """Select one batch and return its summary, None if its output is kept.
 
     Raises:
-        SelectionError: as :func:`selection.batch.select_file`, or its folder cannot be made.
+        SelectionError: as :func:`selection.batch.select_file`, or its folder cannot be created.
     """
     make_folder(batch)
     select = partial(
@@ -123,11 +123,11 @@ def select_batch(
     form = repr((options.read, options.compression_level))
     if is_current(batch.path, batch.target, form):
         return None
-    with suppress(OSError):  # what is wrong with the file is said by what reads it
+    with suppress(OSError):  # the reader raises the typed error
         found = os.stat(batch.path)
     summary = select()
     try:
         remember(batch.path, found, batch.target, form)
     except OSError as error:
-        log.log(f"{batch.path}: --if-changed cannot keep its record: {error}")
+        log.log(f"{batch.path}: --if-changed cannot write its record: {error}")
     return summary
