@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from selection.batch import Summary, select_file
     from selection.errors import SelectionError
     from selection.model import Candidate, Decision, Extractor, Rule, State
-    from selection.reader import Progress
+    from selection.reader import Progress, ReadOptions
     from selection.rules import select_article
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Decision",
     "Extractor",
     "Progress",
+    "ReadOptions",
     "Rule",
     "SelectionError",
     "State",
@@ -34,7 +35,7 @@ if not TYPE_CHECKING:
         **dict.fromkeys(("Summary", "select_file"), "batch"),
         "SelectionError": "errors",
         **dict.fromkeys(("Candidate", "Decision", "Extractor", "Rule", "State"), "model"),
-        "Progress": "reader",
+        **dict.fromkeys(("Progress", "ReadOptions"), "reader"),
         "select_article": "rules",
     }
 

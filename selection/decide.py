@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from selection.errors import DataError
 from selection.field_check import texts_of
 from selection.model import Extractor, Rule
 from selection.rules import select_article
@@ -28,6 +30,10 @@ class Pick:
     spans: tuple[Span, ...] = ()
 
 
+#: Decides one article by its bytes; None: it is a bad line, which is skipped.
+Decide = Callable[[bytes], Pick | None]
+
+
 def decide(raw: bytes) -> Pick:
     """Pick one extractor for one article.
 
@@ -41,3 +47,11 @@ def decide(raw: bytes) -> Pick:
     decision = select_article(content.fields)
     spans = tuple(pick_spans(raw)) if content.has_pick else ()
     return Pick(decision.extractor, decision.rule, texts_of(content.fields), spans)
+
+
+def decide_or_skip(raw: bytes) -> Pick | None:
+    """Pick one extractor for a line of JSON Lines; None if it is not valid JSON."""
+    try:
+        return decide(raw)
+    except DataError:
+        return None

@@ -18,6 +18,7 @@ class SelectionError(Exception):
         byte: offset in the file, from 0.
         line, column: the same place, both from 1; a column is a character.
         article: index in ``articles``, from 0, if the place is inside an article.
+        is_decompressed: whether the place is in the decompressed text of a compressed file.
         exit_code: exit code of a command that fails with the error.
         retryable: whether the same call can succeed later although no one changes anything.
     """
@@ -34,6 +35,7 @@ class SelectionError(Exception):
         line: int | None = None,
         column: int | None = None,
         article: int | None = None,
+        is_decompressed: bool = False,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -42,6 +44,7 @@ class SelectionError(Exception):
         self.line = line
         self.column = column
         self.article = article
+        self.is_decompressed = is_decompressed
 
     def place(self) -> dict[str, str | int | None]:
         """Return the place as plain data: ``path``, ``byte``, ``line``, ``column``, ``article``."""
@@ -61,14 +64,19 @@ class SelectionError(Exception):
         where = [] if self.path is None else [self.path]
         if self.article is not None:
             where.append(f"article {self.article}")
+        byte = f"byte {self.byte}" + (" of the decompressed text" if self.is_decompressed else "")
         if self.line is not None:
-            where.append(f"line {self.line} column {self.column} (byte {self.byte})")
+            where.append(f"line {self.line} column {self.column} ({byte})")
         elif self.byte is not None:
-            where.append(f"byte {self.byte}")
+            where.append(byte)
         return ": ".join([", ".join(where), self.message] if where else [self.message])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self.message, self.place())
+        return _rebuild, (
+            type(self),
+            self.message,
+            {**self.place(), "is_decompressed": self.is_decompressed},
+        )
 
 
 def _rebuild(kind: type[SelectionError], message: str, place: dict[str, Any]) -> SelectionError:
@@ -78,6 +86,18 @@ def _rebuild(kind: type[SelectionError], message: str, place: dict[str, Any]) ->
 
 class BackendError(SelectionError):
     """``SELECTION_BACKEND`` names a backend that does not exist or was not built."""
+
+    exit_code = 2
+
+
+class ExtraMissingError(SelectionError):
+    """A library that the file needs is not installed; the message names the extra."""
+
+    exit_code = 2
+
+
+class CompressionLevelError(SelectionError):
+    """The compression format does not have the compression level."""
 
     exit_code = 2
 
@@ -113,7 +133,15 @@ class OtherFormError(DataError):
 
 
 class CompressedError(OtherFormError):
-    """The input is compressed."""
+    """The input is a zip archive, or compressed more than once."""
+
+
+class CompressedDataError(DataError):
+    """The compressed data is damaged, incomplete or followed by other data."""
+
+
+class LineNotObjectError(DataError):
+    """A line of JSON Lines is not a JSON object."""
 
 
 class RootNotObjectError(DataError):

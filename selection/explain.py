@@ -9,7 +9,7 @@ from typing import Any
 
 from selection import score
 from selection.model import Candidate, Decision, Extractor, Rule, State
-from selection.reader import BatchReader
+from selection.reader import BY_NAME, BatchReader, ReadOptions
 from selection.rules import select_article
 
 
@@ -33,7 +33,11 @@ class Explanation:
 
 
 def explain_file(
-    path: str | os.PathLike[str], index: int | None = None, id: str | None = None
+    path: str | os.PathLike[str],
+    index: int | None = None,
+    id: str | None = None,
+    *,
+    options: ReadOptions = BY_NAME,
 ) -> Iterator[Explanation]:
     """Decide the articles of a batch, one at a time, and yield their explanations.
 
@@ -41,12 +45,13 @@ def explain_file(
         path: the batch, selected or not.
         index: only the article at this place.
         id: only articles with this ``id`` (a number is compared by its text).
+        options: how the batch is read.
 
     Raises:
         DataError: the file is not a batch; the articles before the error have been yielded.
         InputError, TransferError: as for ``select_file``.
     """
-    with BatchReader(os.fspath(path)) as batch:
+    with BatchReader(os.fspath(path), options=options) as batch:
         for article in batch.articles():
             if id is not None and article.id != id:
                 continue

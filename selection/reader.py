@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from selection.decide import Pick, decide
+from selection.decide import Pick, decide, decide_or_skip
 from selection.errors import (
     OUT_OF_MEMORY,
     DataError,
@@ -17,14 +17,40 @@ from selection.errors import (
 )
 from selection.model import Extractor
 from selection.storage.interface import READ_SIZE
+from selection.storage.names import is_lines
 from selection.storage.opening import open_input
+from selection.stream.lines import first_error_of_lines, unparsed_lines
 from selection.stream.locate import first_error
 from selection.stream.parts import Article, Gap, Item
-from selection.stream.scan import parsed_parts
+from selection.stream.scan import parsed
 from selection.stream.split import unparsed_parts
 
 if TYPE_CHECKING:
     from selection.parallel.pool import Pool
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How a batch is read.
+
+    Attributes:
+        lines: whether it is JSON Lines; None: if its name ends in ``.jsonl`` or ``.ndjson``,
+            compressed or not.
+        skip_bad_lines: whether a line that is not a JSON object is copied and counted as skipped;
+            otherwise it is an error.
+        pipes: whether the name ``-`` is standard input or output and a FIFO is read.
+    """
+
+    lines: bool | None = None
+    skip_bad_lines: bool = False
+    pipes: bool = False
+
+
+#: A file, JSON Lines by its name.
+BY_NAME = ReadOptions()
+
+# An input of unknown size is decided by this process up to here, and then by the pool, too.
+_WORTH_WORKERS = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +81,7 @@ class BatchReader:
         path: the batch, as the caller named it.
         roots: folders of which one must hold the file, links resolved; none: any place.
         read_size: how many bytes to read at once.
+        options: how it is read.
 
     Attributes:
         path: as given.
@@ -68,14 +95,22 @@ class BatchReader:
         OutOfMemoryError: on leaving, in place of a MemoryError.
     """
 
-    def __init__(self, path: str, roots: Sequence[str] = (), read_size: int = READ_SIZE) -> None:
+    def __init__(
+        self,
+        path: str,
+        roots: Sequence[str] = (),
+        read_size: int = READ_SIZE,
+        options: ReadOptions = BY_NAME,
+    ) -> None:
         self.path = path
+        self._options = options
+        self._is_lines = is_lines(path) if options.lines is None else options.lines
         self._roots = roots
         self._read_size = read_size
         self.bytes_done = 0
 
     def __enter__(self) -> BatchReader:
-        self.input = open_input(self.path, self._roots)
+        self.input = open_input(self.path, self._roots, pipes=self._options.pipes)
         return self
 
     def __exit__(
@@ -88,6 +123,8 @@ class BatchReader:
             if isinstance(error, DataError):
                 # The change may be what made the data look wrong.
                 self.input.check_unchanged()
+                if error.path == self.path and error.byte is not None:
+                    error.is_decompressed = self.input.format is not None
         finally:
             self.input.close()
         if isinstance(error, MemoryError):
@@ -95,9 +132,10 @@ class BatchReader:
 
     def parts(self) -> Iterator[Gap | Article]:
         """Give the gaps and parsed articles; joined, their bytes are the batch."""
-        for part in parsed_parts(self.input, self.path, self._read_size):
-            self.bytes_done = part.end
-            yield part
+        with self._errors_with_place():
+            for part in parsed(self._unparsed(), skip_bad_lines=self._skips_bad_lines):
+                self.bytes_done = part.end
+                yield part
         self.input.check_unchanged()
 
     def articles(self) -> Iterator[Article]:
@@ -130,22 +168,35 @@ class BatchReader:
         return Progress(self.bytes_done, self.input.size, sum(picks.values()), dict(picks))
 
     def _decide(self, pool: Pool | None) -> Iterator[tuple[Gap | Item, Pick | None]]:
-        parts = unparsed_parts(self.input, self._read_size)
+        parts = self._unparsed()
+        function = decide_or_skip if self._skips_bad_lines else decide
+        if pool is None or self.input.size is None:
+            for part in parts:
+                yield part, None if isinstance(part, Gap) else function(part.raw)
+                if pool is not None and part.end >= _WORTH_WORKERS:
+                    break
         if pool is not None:
             # It is imported where there is a pool, that is for large batches.
             from selection.parallel.chunks import decided_by
 
-            yield from decided_by(pool, parts, self.input)
-            return
-        for part in parts:
-            yield part, None if isinstance(part, Gap) else decide(part.raw)
+            yield from decided_by(pool, parts, self.input, function)
+
+    @property
+    def _skips_bad_lines(self) -> bool:
+        return self._is_lines and self._options.skip_bad_lines
+
+    def _unparsed(self) -> Iterator[Gap | Item]:
+        if self._is_lines:
+            return unparsed_lines(self.input, self._read_size, skip_bad_lines=self._skips_bad_lines)
+        return unparsed_parts(self.input, self._read_size)
 
     @contextmanager
     def _errors_with_place(self) -> Iterator[None]:
         try:
             yield
         except DataError:
-            raise first_error(self.input, self.path) from None
+            find = first_error_of_lines if self._is_lines else first_error
+            raise find(self.input, self.path) from None
         except (WorkerProcessError, OutOfMemoryError) as error:
             error.path = self.path
             raise

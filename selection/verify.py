@@ -11,7 +11,7 @@ from typing import Any
 
 from selection.errors import DifferenceError
 from selection.model import MEMBER, Extractor
-from selection.reader import BatchReader, Progress
+from selection.reader import BY_NAME, BatchReader, Progress, ReadOptions
 from selection.rules import select_article
 from selection.stream.locate import line_and_column
 from selection.stream.parts import Article, Gap
@@ -46,6 +46,8 @@ def verify_files(
     input: str | os.PathLike[str],
     output: str | os.PathLike[str],
     progress: Callable[[Progress], object] | None = None,
+    *,
+    options: ReadOptions = BY_NAME,
 ) -> Verification:
     """Compare an output with its input, streaming both.
 
@@ -55,6 +57,7 @@ def verify_files(
         input: the batch.
         output: the output to check.
         progress: called after every article with the progress in the output.
+        options: how both are read.
 
     Raises:
         DifferenceError: the first difference, by article and by byte of the output.
@@ -63,7 +66,10 @@ def verify_files(
     input_path, output_path = os.fspath(input), os.fspath(output)
     picks = Counter[Extractor]()
     skipped = 0
-    with BatchReader(input_path) as left, BatchReader(output_path) as right:
+    with (
+        BatchReader(input_path, options=options) as left,
+        BatchReader(output_path, options=options) as right,
+    ):
         try:
             for ours, theirs in _aligned(left.parts(), right.parts()):
                 if isinstance(ours, Gap) and isinstance(theirs, Gap):

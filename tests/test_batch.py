@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from selection import Extractor, Progress, Rule, SelectionError, Summary, select_file
-from selection.batch import check_files, default_output
+from selection.batch import check_files
 from selection.errors import (
     ArticlesMissingError,
     ArticlesNotListError,
@@ -39,6 +39,7 @@ from selection.errors import (
     RootNotObjectError,
     WriteError,
 )
+from selection.storage.names import default_output
 from tests.support import batches
 from tests.support.process import SECONDS, line_with
 

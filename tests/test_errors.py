@@ -314,6 +314,8 @@ def test_an_error_without_a_place_survives_pickling(kind: type[SelectionError]) 
 EXIT_CODES = {
     "SelectionError": 70,
     "BackendError": 2,
+    "CompressionLevelError": 2,
+    "ExtraMissingError": 2,
     "DataError": 65,
     "InputError": 66,
     "OutputError": 73,

@@ -28,6 +28,7 @@ class MemoryInput(io.BytesIO):
     path = "memory.json"
     size = None
     status = None
+    format = None
     is_changed = False
 
     def check_unchanged(self) -> None:
@@ -44,7 +45,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Opener:
 
     def make(data: bytes) -> MemoryInput:
         source = MemoryInput(data)
-        monkeypatch.setattr("selection.reader.open_input", lambda path, roots: source)
+        monkeypatch.setattr("selection.reader.open_input", lambda path, roots, pipes: source)
         return source
 
     return make
@@ -123,7 +124,7 @@ def test_verify_reports_a_change_in_place_of_a_difference(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     sources = {"in": MemoryInput(batch_of(1)), "out": MemoryInput(batch_of(2))}
-    monkeypatch.setattr("selection.reader.open_input", lambda path, roots: sources[path])
+    monkeypatch.setattr("selection.reader.open_input", lambda path, roots, pipes: sources[path])
     sources["in"].is_changed = True
     with pytest.raises(InputChangedError):
         verify_files("in", "out")

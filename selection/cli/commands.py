@@ -6,8 +6,8 @@ import json
 import platform
 import re
 import unicodedata
-from collections.abc import Sequence
-from typing import Any, ClassVar, NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 import click
 
@@ -17,12 +17,16 @@ from selection.cli import runner as command
 from selection.cli.plan import Planned, plan
 from selection.cli.printable import printable
 from selection.cli.results import Outcome, Results
-from selection.cli.runs import outcomes
+from selection.cli.runs import RunOptions, outcomes
 from selection.errors import InputMissingError, SelectionError
 from selection.explain import explain_file
 from selection.parallel.cores import usable_cores
+from selection.reader import ReadOptions
+from selection.storage.names import STANDARD_STREAM
 from selection.text.backend import backend
 from selection.verify import verify_files
+
+Command = TypeVar("Command", bound=Callable[..., object])
 
 _EXIT_CODES = """
 \b
@@ -38,6 +42,19 @@ Exit codes:
 
 # Not checked by click, which would report a file that cannot be read as wrong usage.
 _FILE = click.Path(path_type=str, readable=False)
+
+
+def _read_options(command: Command) -> Command:
+    """Add the options that say how a batch is read."""
+    lines = click.option("--lines", is_flag=True, help="Read JSON Lines, whatever the name.")
+    skip = click.option(
+        "--skip-bad-lines", is_flag=True, help="Copy and count lines that are not objects."
+    )
+    return lines(skip(command))
+
+
+def _reading(lines: bool, skip_bad_lines: bool) -> ReadOptions:
+    return ReadOptions(lines or None, skip_bad_lines, pipes=True)
 
 
 class _Bytes(click.ParamType[int]):
@@ -97,6 +114,8 @@ def selection() -> None:
 @click.option("-o", "--output", type=_FILE, help="Output file, or folder (picked/).")
 @click.option("--output-dir", type=_FILE, help="Output folder, created if it does not exist.")
 @click.option("-r", "--recursive", is_flag=True, help="Search folders to any depth.")
+@_read_options
+@click.option("--compression-level", type=int, help="Of compressed outputs: 1 is fast.")
 @click.option("--if-changed", is_flag=True, help="Keep outputs that are up to date.")
 @click.option(
     "--jobs", type=click.IntRange(min=1), help="Number of processes, by default one per core."
@@ -107,13 +126,17 @@ def run(
     output: str | None,
     output_dir: str | None,
     recursive: bool,
+    lines: bool,
+    skip_bad_lines: bool,
+    compression_level: int | None,
     if_changed: bool,
     jobs: int | None,
     as_json: bool,
 ) -> int:
     """Copy each FILE to <name>_selected.json with a pick per article.
 
-    A FILE is a batch, a pattern or a folder (its *.json); *_selected.json are left out. Below
+    A FILE is a batch, a pattern, a folder or - (standard input, whose output is standard output).
+    A batch is JSON or JSON Lines, also compressed. *_selected.json are left out. Below
     --output-dir the batches keep their folders, from the deepest that all FILEs have in common.
 
     A file that fails does not stop the others; the exit code is that of the first failure.
@@ -127,19 +150,23 @@ def run(
       selection run batch.json -o picked.json
       selection run out/*.json --output-dir picked --json
       selection run data --recursive -o picked/ --if-changed
+      selection run batch.jsonl.gz             writes batch_selected.jsonl.gz
+      zcat batch.json.gz | selection run - | zstd > picked.json.zst
     """
     planned = plan(files, output, output_dir, recursive=recursive)
     log.log_left_out(planned.left_out)
+    options = RunOptions(if_changed, _reading(lines, skip_bad_lines), compression_level)
+    is_piped = any(batch.target == STANDARD_STREAM for batch in planned.batches)
     results = Results(planned)
     try:
-        for batch, result in outcomes(planned, _processes(jobs), if_changed):
+        for batch, result in outcomes(planned, _processes(jobs), options):
             results.add(batch, result)
             if as_json:
-                _print_json(_as_dict(batch, result))
+                _print_json(_as_dict(batch, result), to_stderr=is_piped)
     except (KeyboardInterrupt, SystemExit):
         results.log_stopped()
         raise
-    if not as_json:
+    if not as_json and not is_piped:
         results.print_table()
     results.log_failures()
     return results.exit_code
@@ -162,7 +189,15 @@ def _as_dict(batch: Planned, result: Outcome) -> dict[str, Any]:
 @click.option("--index", type=click.IntRange(min=0), help="The article with this index, from 0.")
 @click.option("--id", "article_id", help="The article with this id.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per article.")
-def explain(file: str, index: int | None, article_id: str | None, as_json: bool) -> None:
+@_read_options
+def explain(
+    file: str,
+    index: int | None,
+    article_id: str | None,
+    as_json: bool,
+    lines: bool,
+    skip_bad_lines: bool,
+) -> None:
     """Explain the picks of FILE, of one article or one line each.
 
     A line has the index, the pick, the rule, the scores of (n)ewspaper4k, (r)eadability and
@@ -176,7 +211,9 @@ def explain(file: str, index: int | None, article_id: str | None, as_json: bool)
     """
     chosen = index is not None or article_id is not None
     found = False
-    for explanation in explain_file(file, index, article_id):
+    for explanation in explain_file(
+        file, index, article_id, options=_reading(lines, skip_bad_lines)
+    ):
         found = True
         if as_json:
             _print_json(explanation.as_dict())
@@ -196,7 +233,8 @@ def explain(file: str, index: int | None, article_id: str | None, as_json: bool)
 @click.argument("input", type=_FILE)
 @click.argument("output", type=_FILE)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
-def verify(input: str, output: str, as_json: bool) -> int:
+@_read_options
+def verify(input: str, output: str, as_json: bool, lines: bool, skip_bad_lines: bool) -> int:
     """Check that OUTPUT is INPUT plus one correct pick per article.
 
     All other bytes must be equal. The first difference is reported by article and by byte of
@@ -208,7 +246,7 @@ def verify(input: str, output: str, as_json: bool) -> int:
     """
     try:
         with log.progress(output) as progress:
-            result = verify_files(input, output, progress)
+            result = verify_files(input, output, progress, options=_reading(lines, skip_bad_lines))
     except SelectionError as error:
         if not as_json:
             raise
@@ -229,7 +267,15 @@ def verify(input: str, output: str, as_json: bool) -> int:
 @click.option("-o", "--output", type=_FILE, help="Output file, by default <name>_report.html.")
 @click.option("--text-limit", type=_Bytes(), help="Most text in the page, by default 5M.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per article instead.")
-def report(file: str, output: str | None, text_limit: int | None, as_json: bool) -> None:
+@_read_options
+def report(
+    file: str,
+    output: str | None,
+    text_limit: int | None,
+    as_json: bool,
+    lines: bool,
+    skip_bad_lines: bool,
+) -> None:
     """Write an HTML page about the picks of FILE, a batch or an output.
 
     The page needs no network. It has the statistics of all articles, and a list and the texts
@@ -246,19 +292,21 @@ def report(file: str, output: str | None, text_limit: int | None, as_json: bool)
 
     if as_json and (output is not None or text_limit is not None):
         raise click.UsageError("--json does not write a page: leave out --output and --text-limit")
+    options = _reading(lines, skip_bad_lines)
     with log.progress(file) as progress:
         if as_json:
-            for facts in read_facts(file, progress):
+            for facts in read_facts(file, progress, options=options):
                 _print_json(facts.as_dict())
             return
         limit = TEXT_LIMIT if text_limit is None else text_limit
-        written = write_report(file, output, limit, progress)
+        written = write_report(file, output, limit, progress, options=options)
     log.log_report(written)
-    click.echo(printable(written.output))
+    if written.output != STANDARD_STREAM:
+        click.echo(printable(written.output))
 
 
-def _print_json(value: dict[str, Any]) -> None:
-    click.echo(json.dumps(value))
+def _print_json(value: dict[str, Any], *, to_stderr: bool = False) -> None:
+    click.echo(json.dumps(value), err=to_stderr)
 
 
 def main() -> NoReturn:

@@ -17,7 +17,7 @@ from typing import Any
 _CODE = (".py", ".so", ".pyd")
 
 
-def is_current(path: str, output: str) -> bool:
+def is_current(path: str, output: str, form: str) -> bool:
     """Return whether an output was made by this code from this input, and both are unchanged.
 
     The output must also be newer than the input: an input that is written again within the
@@ -29,21 +29,22 @@ def is_current(path: str, output: str) -> bool:
     except (OSError, ValueError):
         return False
     is_newer = made.st_mtime_ns > made_of.st_mtime_ns
-    return bool(is_newer and record == _record(path, made_of, made))
+    return bool(is_newer and record == _record(path, made_of, made, form))
 
 
-def remember(path: str, found: os.stat_result, output: str) -> None:
+def remember(path: str, found: os.stat_result, output: str, form: str) -> None:
     """Record that an output was made.
 
     Args:
         path: the input.
         found: the status of the input before it was read.
         output: the complete output.
+        form: the options that it depends on.
 
     Raises:
         OSError: the record cannot be written.
     """
-    content = json.dumps(_record(path, found, os.stat(output)))
+    content = json.dumps(_record(path, found, os.stat(output), form))
     target = _record_file(output)
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=target.parent)
@@ -57,11 +58,12 @@ def remember(path: str, found: os.stat_result, output: str) -> None:
         raise
 
 
-def _record(path: str, made_of: os.stat_result, made: os.stat_result) -> dict[str, Any]:
+def _record(path: str, made_of: os.stat_result, made: os.stat_result, form: str) -> dict[str, Any]:
     return {
         "input": os.fsencode(os.path.realpath(path)).hex(),
         "input_state": [made_of.st_size, made_of.st_mtime_ns],
         "output_state": [made.st_size, made.st_mtime_ns, made.st_ino],
+        "form": form,
         "code": code_version(),
     }
 

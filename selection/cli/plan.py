@@ -9,11 +9,10 @@ from dataclasses import dataclass
 
 import click
 
-from selection.batch import SUFFIX, default_output
 from selection.cli.printable import printable
 from selection.errors import InputDeniedError, InputMissingError, OutputError, SelectionError
-
-_OUTPUT_END = f"{SUFFIX}.json"
+from selection.storage.names import STANDARD_STREAM, default_output, is_batch, is_output
+from selection.storage.opening import is_pipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +23,13 @@ class Planned:
         path: the batch.
         output: the output that the arguments name; None: the default beside the batch.
         is_below: whether the output is in a folder that is created if it does not exist.
+        can_be_pipe: whether it is the only batch, so that a pipe does not delay others.
     """
 
     path: str
     output: str | None
     is_below: bool = False
+    can_be_pipe: bool = False
 
     @property
     def target(self) -> str:
@@ -67,11 +68,12 @@ def plan(
 ) -> Plan:
     """Find the batches and the path of each output, without opening a file.
 
-    A name that ends in ``_selected.json`` is left out, unless it is an argument together with the
-    name of an output file.
+    The name of an output, ``x_selected.json``, is left out, unless it is an argument together
+    with the name of an output file.
 
     Args:
-        names: files, patterns (``out/*.json``) or folders (their ``*.json``).
+        names: files, patterns (``out/*.json``) or folders (their ``*.json``,
+            ``*.jsonl``, ``*.ndjson`` and the compressed forms of these).
         output: the output of the only batch, or a folder if it exists as one or ends with "/".
         output_dir: the folder for all outputs. Below it the batches keep their folders, from
             the deepest folder that all arguments have in common.
@@ -91,7 +93,7 @@ def plan(
         try:
             for each in _expand(name, recursive):
                 is_wanted = each.is_typed and output is not None
-                if each.path.endswith(_OUTPUT_END) and not is_wanted:
+                if is_output(each.path) and not is_wanted:
                     left_out.append(each.path)
                 else:
                     found.setdefault(os.path.normpath(each.path), each)
@@ -100,11 +102,13 @@ def plan(
     if left_out and not found and not errors:
         errors.append(
             InputMissingError(
-                f"nothing to select: files named *{_OUTPUT_END} are outputs; to select one "
+                "nothing to select: files named *_selected.json are outputs; to select one "
                 "again, name its output with --output",
                 path=left_out[0],
             )
         )
+    if STANDARD_STREAM in found and len(found) > 1:
+        raise click.UsageError("standard input must be the only FILE")
     batches = _placed(list(found.values()), output, output_dir)
     _check(batches)
     return Plan(batches, tuple(dict.fromkeys(left_out)), tuple(errors))
@@ -159,12 +163,13 @@ def _in_folder(folder: str, base: str, recursive: bool) -> Iterator[_Found]:
     for parent, folders, names in os.walk(folder, onerror=_refuse):
         folders[:] = sorted(each for each in folders if recursive and not each.startswith("."))
         for name in sorted(names):
-            if name.endswith(".json") and not name.startswith("."):
+            if is_batch(name) and not name.startswith("."):
                 is_empty = False
                 yield _Found(os.path.join(parent, name), base, False)
     if is_empty:
         hint = "" if recursive else "; --recursive searches its folders, too"
-        raise InputMissingError(f"the folder has no *.json{hint}", path=folder)
+        message = f"the folder has no *.json, *.jsonl or *.ndjson{hint}"
+        raise InputMissingError(message, path=folder)
 
 
 def _refuse(error: OSError) -> None:
@@ -180,14 +185,23 @@ def _placed(
                 f"--output names one file, and there are {len(found)} batches; "
                 "name a folder with --output-dir"
             )
-        return tuple(Planned(each.path, output) for each in found)
+        return tuple(_beside(each, output, is_alone=len(found) == 1) for each in found)
     if not found:
         return ()
+    if any(each.path == STANDARD_STREAM for each in found):
+        raise click.UsageError("standard input has no name: name its output with --output FILE")
     # By name: a link to a folder is a folder of that name.
     base = os.path.commonpath([os.path.abspath(each.base) for each in found])
     below = [os.path.relpath(os.path.abspath(each.path), base) for each in found]
     targets = [os.path.join(output_dir, default_output(name)) for name in below]
     return tuple(Planned(each.path, target, is_below=True) for each, target in zip(found, targets))
+
+
+def _beside(found: _Found, output: str | None, *, is_alone: bool) -> Planned:
+    can_be_pipe = is_alone and (found.is_typed or output == STANDARD_STREAM)
+    if output is None and can_be_pipe and is_pipe(found.path):
+        output = STANDARD_STREAM
+    return Planned(found.path, output, can_be_pipe=can_be_pipe)
 
 
 def _check(batches: Sequence[Planned]) -> None:

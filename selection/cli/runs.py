@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,13 +20,31 @@ from selection.cli import messages as log
 from selection.cli.plan import Plan, Planned, make_folder
 from selection.cli.results import Outcome
 from selection.errors import SelectionError
-from selection.reader import Progress
+from selection.reader import BY_NAME, Progress, ReadOptions
+from selection.storage.opening import is_pipe
 
 if TYPE_CHECKING:
     from selection.parallel.pool import Pool, Work
 
 
-def outcomes(planned: Plan, processes: int, if_changed: bool) -> Iterator[tuple[Planned, Outcome]]:
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How the batches of a run are read and written.
+
+    Attributes:
+        if_changed: whether outputs that are up to date are kept.
+        read: how they are read.
+        compression_level: of compressed outputs; None: the format's default.
+    """
+
+    if_changed: bool = False
+    read: ReadOptions = BY_NAME
+    compression_level: int | None = None
+
+
+def outcomes(
+    planned: Plan, processes: int, options: RunOptions
+) -> Iterator[tuple[Planned, Outcome]]:
     """Select each batch and give its outcome; a batch that fails does not stop the others.
 
     A small batch goes to one process as a whole; the articles of a large one are shared among
@@ -34,13 +53,17 @@ def outcomes(planned: Plan, processes: int, if_changed: bool) -> Iterator[tuple[
     Args:
         planned: the batches.
         processes: most processes, including this one.
-        if_changed: whether outputs that are up to date are kept.
+        options: how they are read and written.
     """
     batches = planned.batches
-    if processes == 1 or sum(size_of(batch.path) for batch in batches) < WORTH_WORKERS:
+    size = sum(size_of(batch.path) for batch in batches)
+    is_worth_it = size >= WORTH_WORKERS or any(
+        batch.can_be_pipe and is_pipe(batch.path) for batch in batches
+    )
+    if processes == 1 or not is_worth_it:
         for batch in batches:
             try:
-                yield batch, _select_here(batch, if_changed, None)
+                yield batch, _select_here(batch, options, None)
             except SelectionError as error:
                 yield batch, error
         return
@@ -48,7 +71,7 @@ def outcomes(planned: Plan, processes: int, if_changed: bool) -> Iterator[tuple[
     from selection.parallel.pool import Pool
 
     with Pool(processes - 1) as pool:
-        works = ((batch, _work(batch, if_changed, pool)) for batch in batches)
+        works = ((batch, _work(batch, options, pool)) for batch in batches)
         for batch, result in pool.ordered(works):
             try:
                 yield batch, result()
@@ -56,45 +79,55 @@ def outcomes(planned: Plan, processes: int, if_changed: bool) -> Iterator[tuple[
                 yield batch, error
 
 
-def _work(batch: Planned, if_changed: bool, pool: Pool) -> Work[Summary | None]:
+def _work(batch: Planned, options: RunOptions, pool: Pool) -> Work[Summary | None]:
     from selection.parallel.pool import Work
 
     return Work(
-        function=None if is_large(batch.path) else select_batch,
-        args=(batch, if_changed),
-        here=partial(_select_here, batch, if_changed, pool),
+        function=None if is_large(batch.path) or batch.can_be_pipe else select_batch,
+        args=(batch, options),
+        here=partial(_select_here, batch, options, pool),
     )
 
 
-def _select_here(batch: Planned, if_changed: bool, pool: Pool | None) -> Summary | None:
+def _select_here(batch: Planned, options: RunOptions, pool: Pool | None) -> Summary | None:
     with log.progress(batch.path) as progress:
-        return select_batch(batch, if_changed, progress, pool)
+        return select_batch(batch, options, progress, pool)
 
 
 def select_batch(
     batch: Planned,
-    if_changed: bool,
+    options: RunOptions,
     progress: Callable[[Progress], object] | None = None,
     pool: Pool | None = None,
 ) -> Summary | None:
-    """Select one batch and return its summary, None if ``if_changed`` keeps its output.
+    """Select one batch and return its summary, None if its output is kept.
 
     Raises:
         SelectionError: as :func:`selection.batch.select_file`, or its folder cannot be created.
     """
     make_folder(batch)
-    if not if_changed:
-        return select_with(pool, batch.path, batch.target, progress)
+    select = partial(
+        select_with,
+        pool,
+        batch.path,
+        batch.target,
+        progress,
+        options=replace(options.read, pipes=batch.can_be_pipe),
+        compression_level=options.compression_level,
+    )
+    if not options.if_changed or is_pipe(batch.path):
+        return select()
     # It takes longer to import than a small batch takes to select.
     from selection.cli.current import is_current, remember
 
-    if is_current(batch.path, batch.target):
+    form = repr((options.read, options.compression_level))
+    if is_current(batch.path, batch.target, form):
         return None
     with suppress(OSError):  # the reader raises the typed error
         found = os.stat(batch.path)
-    summary = select_with(pool, batch.path, batch.target, progress)
+    summary = select()
     try:
-        remember(batch.path, found, batch.target)
+        remember(batch.path, found, batch.target, form)
     except OSError as error:
         log.log(f"{batch.path}: --if-changed cannot write its record: {error}")
     return summary

@@ -9,15 +9,14 @@ from dataclasses import dataclass
 
 from selection.field_check import FieldCheck, texts_of
 from selection.model import Extractor, Rule
-from selection.reader import BatchReader, Progress
+from selection.reader import BY_NAME, BatchReader, Progress, ReadOptions
 from selection.report.article_stats import Facts, facts_of
 from selection.report.batch_stats import Overview
 from selection.report.page import Batch, has_text, render, row_json, text_json
 from selection.report.spool import RankedSpool
+from selection.storage.names import default_report
 from selection.storage.opening import open_output
 from selection.stream.parts import Article
-
-SUFFIX = "_report"
 
 #: Default of the largest size in bytes of the texts in a page.
 TEXT_LIMIT = 5_000_000
@@ -47,23 +46,24 @@ class Report:
     warnings: Sequence[str]
 
 
-def default_report(path: str) -> str:
-    """Return ``<name>_report.html`` beside the batch."""
-    return os.path.splitext(path)[0] + SUFFIX + ".html"
-
-
-def read_facts(path: str, progress: Callable[[Progress], object] | None = None) -> Iterator[Facts]:
+def read_facts(
+    path: str,
+    progress: Callable[[Progress], object] | None = None,
+    *,
+    options: ReadOptions = BY_NAME,
+) -> Iterator[Facts]:
     """Return the statistics of each article of a batch, selected or not, as it streams.
 
     Args:
         path: the batch.
         progress: called after every article.
+        options: how the batch is read.
 
     Raises:
         DataError: the file is not a batch; the articles before the error have been yielded.
         InputError, TransferError: as for ``select_file``.
     """
-    with BatchReader(path) as reader:
+    with BatchReader(path, options=options) as reader:
         for facts, _ in _articles(reader, progress):
             yield facts
 
@@ -75,6 +75,7 @@ def write_report(
     progress: Callable[[Progress], object] | None = None,
     *,
     roots: Sequence[str] = (),
+    options: ReadOptions = BY_NAME,
 ) -> Report:
     """Write one self-contained HTML page about a batch, selected or not.
 
@@ -86,7 +87,7 @@ def write_report(
         output: the page; by default :func:`default_report`.
         text_limit: the largest size in bytes of the texts in the page.
         progress: as for :func:`read_facts`.
-        roots: as for ``select_file``.
+        roots, options: as for ``select_file``.
 
     Raises:
         SelectionError: as ``select_file``.
@@ -96,8 +97,8 @@ def write_report(
     field_check = FieldCheck()
     size = 0
     with (
-        BatchReader(path, roots) as reader,
-        open_output(target, reader.input, roots) as file,
+        BatchReader(path, roots, options=options) as reader,
+        open_output(target, reader.input, roots, pipes=options.pipes) as file,
         RankedSpool(ROW_LIMIT) as rows,
         RankedSpool(text_limit) as texts,
     ):

@@ -39,8 +39,11 @@ class InputFile:
         path: as given.
         status: of the file when it was opened.
         size: its number of bytes then.
+        format: None.
         identity: what must not change while the file is read.
     """
+
+    format = None
 
     def __init__(self, path: str, roots: Sequence[str] = ()) -> None:
         self.path = path

@@ -9,7 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from selection.storage.compression import Format
 
 #: How many bytes to read at once.
 READ_SIZE = 1 << 18
@@ -54,6 +57,10 @@ class Input(Readable, Protocol):
 
         An output is never this file, and a new output gets its permissions.
         """
+
+    @property
+    def format(self) -> Format | None:
+        """The compression format that it is read from, None if it is not compressed."""
 
     def check_unchanged(self) -> None:
         """Prove that everything that was read is one version of the input.

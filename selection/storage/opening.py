@@ -2,37 +2,116 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Sequence
 
+from selection.storage.compression import MAGIC_BYTES, Format, recognized
 from selection.storage.input import InputFile
 from selection.storage.interface import Input, Output
+from selection.storage.names import STANDARD_STREAM, compression_of
 from selection.storage.output import OutputFile
 from selection.storage.target import open_target
 
 
-def open_input(path: str, roots: Sequence[str] = ()) -> Input:
-    """Open an input for reading.
+def open_input(path: str, roots: Sequence[str] = (), *, pipes: bool = False) -> Input:
+    """Open an input for reading. A compressed one gives its decompressed bytes.
 
     Args:
         path: a file, as the caller named it.
         roots: folders of which one must hold the file, links resolved; none: any place.
+        pipes: whether ``-`` is standard input and a FIFO is read; otherwise ``-`` is a file and
+            a FIFO is refused without waiting for its writer.
 
     Raises:
         InputError: it does not exist, cannot be read or is outside the roots.
         ReadError: it cannot be opened now.
+        ExtraMissingError: it is compressed, and the library for it is not installed.
     """
+    source = _open(path, roots, pipes)
+    try:
+        return _decompressed(source)
+    except BaseException:
+        source.close()
+        raise
+
+
+def _open(path: str, roots: Sequence[str], pipes: bool) -> Input:
+    if pipes and is_pipe(path):
+        from selection.storage.pipe import PipeInput
+
+        return PipeInput(path)
     return InputFile(path, roots)
 
 
-def open_output(path: str, source: Input, roots: Sequence[str] = ()) -> Output:
+def is_pipe(path: str) -> bool:
+    """Return whether a name is that of a pipe now: standard input or a FIFO."""
+    if path == STANDARD_STREAM:
+        return True
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def _decompressed(source: Input) -> Input:
+    head = b""
+    while len(head) < MAGIC_BYTES and (more := source.read(MAGIC_BYTES - len(head))):
+        head += more
+    source.seek(0)
+    found = recognized(head)
+    if found is None:
+        return source
+    from selection.storage.compressed import CompressedInput
+
+    return CompressedInput(source, found)
+
+
+def open_output(
+    path: str,
+    source: Input,
+    roots: Sequence[str] = (),
+    *,
+    pipes: bool = False,
+    format: Format | None = None,
+    level: int | None = None,
+) -> Output:
     """Return a new output, which is made when its context is entered.
 
     Args:
         path: where it goes.
         source: the input, which is never replaced.
         roots: as for :func:`open_input`.
+        pipes: whether ``-`` is standard output; otherwise it is a file.
+        format: of the output, if its name does not say that it is compressed.
+        level: the compression level, if it is compressed; None: the format's default.
+
+    Raises:
+        CompressionLevelError: the format has no such level.
+        ExtraMissingError: the library for the format is not installed.
     """
-    return OutputFile(path, source, roots)
+    output: Output
+    if pipes and path == STANDARD_STREAM:
+        from selection.storage.pipe import StandardOutput
+
+        output = StandardOutput()
+    else:
+        output = OutputFile(path, source, roots)
+    chosen = compression_of(path) or format
+    if chosen is None:
+        return output
+    from selection.storage.compressed import CompressedOutput
+
+    return CompressedOutput(output, chosen, level)
+
+
+def format_without_name(source: Input) -> Format | None:
+    """Return the format of an output whose name says none: that of an input whose name says none.
+
+    The output of a compressed file ``x.json`` is compressed; that of ``x.json.gz``, if it is named
+    ``y.json``, is not.
+    """
+    return None if compression_of(source.path) else source.format
 
 
 def check_output(path: str, source: Input, roots: Sequence[str] = ()) -> None:

@@ -95,7 +95,7 @@ def several_values(before: bytes, behind: bytes, byte: int) -> DataError | None:
     blank = before[len(before.rstrip()) :]
     form = "one per line (JSON Lines)" if b"\n" in blank else "one after another"
     return SeveralValuesError(
-        f"invalid JSON: the file has several values, {form}; a batch is one object. Put articles "
-        'into one list, {"articles": [...]}, and each batch into a file of its own',
+        f"invalid JSON: the file has several values, {form}; a batch is one object. For articles "
+        "one a line use --lines or a name in .jsonl; put each batch into a file of its own",
         byte=byte,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from selection.errors import DataError
 from selection.storage.interface import READ_SIZE, Readable
@@ -11,6 +11,30 @@ from selection.stream.locate import first_error
 from selection.stream.parser import parse_article
 from selection.stream.parts import Article, Gap, Item
 from selection.stream.split import unparsed_parts
+
+
+def parsed(parts: Iterable[Gap | Item], *, skip_bad_lines: bool = False) -> Iterator[Gap | Article]:
+    """Parse the articles among the parts of a batch.
+
+    Args:
+        parts: the gaps and unparsed articles.
+        skip_bad_lines: whether an article that is not valid JSON is a gap that counts as skipped.
+
+    Raises:
+        DataError: an article is not valid JSON; without a place.
+    """
+    for part in parts:
+        if isinstance(part, Gap):
+            yield part
+            continue
+        try:
+            article = _parsed(part)
+        except DataError:
+            if not skip_bad_lines:
+                raise
+            yield Gap(part.start, part.raw, 1)
+        else:
+            yield article
 
 
 def parsed_parts(
@@ -28,8 +52,7 @@ def parsed_parts(
         DataError: it is not a batch; with the exact place.
     """
     try:
-        for part in unparsed_parts(source, read_size, find):
-            yield part if isinstance(part, Gap) else _parsed(part)
+        yield from parsed(unparsed_parts(source, read_size, find))
     except DataError:
         raise first_error(source, path) from None
 

@@ -1,0 +1,202 @@
+"""Compressed inputs and outputs, around an input or output that has the compressed bytes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from types import TracebackType
+
+from selection.errors import CompressedDataError
+from selection.storage.compression import Format
+from selection.storage.interface import READ_SIZE, Input, Output
+
+# zlib and the others compress small pieces one by one, at the cost of a call for each.
+_PIECE = 1 << 16
+
+
+class CompressedInput:
+    """The decompressed bytes of an input, in bounded memory.
+
+    A file is one member or several, one after another. Anything else behind a member is an error,
+    except for the NUL bytes that the format allows.
+
+    Args:
+        source: the input with the compressed bytes, at its beginning.
+        format: its format.
+
+    Attributes:
+        path, status: of ``source``.
+        size: None, since it is known only at the end.
+        format: as given.
+
+    Raises:
+        ExtraMissingError: the library for the format is not installed.
+    """
+
+    size = None
+
+    def __init__(self, source: Input, format: Format) -> None:
+        self.path: str = source.path
+        self.status: os.stat_result | None = source.status
+        self.format: Format | None = format
+        self._format = format
+        self._source = source
+        self._errors = format.errors()
+        self._restart()
+
+    def _restart(self) -> None:
+        self._position = 0  # in the decompressed bytes
+        self._taken = 0  # how many compressed bytes were read
+        self._ahead = b""  # read, and behind the last member
+        self._member = self._format.decompressor()
+        self._is_at_end = False
+
+    def read(self, size: int, /) -> bytes:
+        """Return up to ``size`` decompressed bytes, none at the end.
+
+        Raises:
+            CompressedDataError: the compressed data is damaged or incomplete.
+            TransferError: reading failed.
+        """
+        while not self._is_at_end:
+            if self._member.eof:
+                self._next_member()
+                continue
+            data = b""
+            if self._member.needs_input:
+                data = self._next_bytes()
+                if not data:
+                    raise self._error(f"truncated at byte {self._taken:,}")
+            try:
+                output = self._member.decompress(data, size)
+            except self._errors as error:
+                raise self._error(f"{_reason(error)}, before byte {self._taken:,}") from None
+            if output:
+                self._position += len(output)
+                return output
+        return b""
+
+    def seek(self, offset: int, /) -> None:
+        """Continue at an offset in the decompressed bytes, by decompressing up to it.
+
+        Raises:
+            CompressedDataError, TransferError: as :meth:`read`.
+        """
+        if offset < self._position:
+            self._source.seek(0)
+            self._restart()
+        while self._position < offset and self.read(min(READ_SIZE, offset - self._position)):
+            pass
+
+    def check_unchanged(self) -> None:
+        """Prove that the compressed input did not change; see :class:`Input`."""
+        self._source.check_unchanged()
+
+    def close(self) -> None:
+        """Close the compressed input."""
+        self._source.close()
+
+    def _next_bytes(self) -> bytes:
+        if self._ahead:
+            data, self._ahead = self._ahead, b""
+            return data
+        data = self._source.read(READ_SIZE)
+        self._taken += len(data)
+        return data
+
+    def _next_member(self) -> None:
+        """Begin the member that follows, or find the end of the input."""
+        self._ahead = self._member.unused_data
+        nuls = 0
+        while rest := self._next_bytes():
+            stripped = rest.lstrip(b"\0") if self._format.padding else rest
+            nuls += len(rest) - len(stripped)
+            if stripped:
+                self._ahead = stripped
+                break
+        start = self._taken - len(self._ahead)
+        longest = max(map(len, self._format.magic))
+        while len(self._ahead) < longest and (more := self._source.read(longest)):
+            self._taken += len(more)
+            self._ahead += more
+        # gzip(1) accepts NUL bytes only at the end, xz(1) between streams, too.
+        is_allowed = nuls == 0 or (nuls % self._format.padding == 0)
+        is_between = bool(self._ahead) and nuls > 0 and self._format.padding == 1
+        if self._ahead and not self._ahead.startswith(self._format.magic):
+            raise self._error(f"trailing data at byte {start:,}")
+        if not is_allowed or is_between:
+            raise self._error(f"trailing NUL bytes at byte {start - nuls:,}")
+        if self._ahead:
+            self._member = self._format.decompressor()
+        else:
+            self._is_at_end = True
+
+    def _error(self, reason: str) -> CompressedDataError:
+        return CompressedDataError(
+            f"the file is not valid {self._format.name} data: {reason}; fetch it again",
+            path=self.path,
+        )
+
+
+def _reason(error: Exception) -> str:
+    """Return a library's message in the style of the other errors."""
+    reason = str(error).rstrip(".").partition(": ")
+    text = reason[2] or reason[0] or "damaged"
+    return text[0].lower() + text[1:]
+
+
+class CompressedOutput:
+    """Compresses what is written into another output, as one member.
+
+    Args:
+        output: the output for the compressed bytes.
+        format: the format to write.
+        level: the compression level; None: the format's default.
+
+    Raises:
+        CompressionLevelError: the format has no such level.
+        ExtraMissingError: the library for the format is not installed.
+    """
+
+    def __init__(self, output: Output, format: Format, level: int | None = None) -> None:
+        self.path: str = output.path
+        self._output = output
+        self._compressor = format.compressor_for(level)
+        self._pieces: list[bytes | memoryview] = []
+        self._size = 0
+
+    def __enter__(self) -> CompressedOutput:
+        self._output.__enter__()
+        return self
+
+    def write(self, pieces: Iterable[bytes | memoryview]) -> None:
+        """Append the pieces, in order."""
+        for piece in pieces:
+            self._pieces.append(piece)
+            self._size += len(piece)
+        if self._size >= _PIECE:
+            self._compress()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is not None:
+            self._output.__exit__(kind, error, trace)
+            return
+        try:
+            self._compress()
+            self._output.write((self._compressor.flush(),))
+        except BaseException as failure:
+            self._output.__exit__(type(failure), failure, failure.__traceback__)
+            raise
+        self._output.__exit__(None, None, None)
+
+    def _compress(self) -> None:
+        data = self._compressor.compress(b"".join(self._pieces))
+        self._pieces = []
+        self._size = 0
+        if data:
+            self._output.write((data,))

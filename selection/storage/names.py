@@ -1,0 +1,61 @@
+"""Names of batches and of their outputs: what a name says of the form, without opening a file."""
+
+from __future__ import annotations
+
+import os
+
+from selection.storage.compression import FORMATS, Format
+
+#: The name of standard input as an input and of standard output as an output.
+STANDARD_STREAM = "-"
+
+_SELECTED, _REPORT = "_selected", "_report.html"
+_LINES = (".jsonl", ".ndjson")
+_BATCHES = (".json", *_LINES)
+
+
+def compression_of(path: str) -> Format | None:
+    """Return the compression format that a name says, None if it says none."""
+    return next((each for each in FORMATS if path.endswith(each.suffix)), None)
+
+
+def is_lines(path: str) -> bool:
+    """Return whether a name says that the file is JSON Lines, compressed or not."""
+    return _without_compression(path).endswith(_LINES)
+
+
+def is_batch(path: str) -> bool:
+    """Return whether a folder's file of this name is a batch."""
+    return _without_compression(path).endswith(_BATCHES)
+
+
+def is_output(path: str) -> bool:
+    """Return whether a name is that of an output."""
+    return is_batch(path) and _stem(path).endswith(_SELECTED)
+
+
+def default_output(path: str) -> str:
+    """Return the name of an output beside its batch.
+
+    ``x.json`` gives ``x_selected.json``, ``x.jsonl.gz`` gives ``x_selected.jsonl.gz``, and
+    standard input gives standard output.
+    """
+    if path == STANDARD_STREAM:
+        return path
+    compression = compression_of(path)
+    ending = os.path.splitext(_without_compression(path))[1] if is_lines(path) else ".json"
+    return _stem(path) + _SELECTED + ending + (compression.suffix if compression else "")
+
+
+def default_report(path: str) -> str:
+    """Return the name of a report beside its batch; of standard input, standard output."""
+    return path if path == STANDARD_STREAM else _stem(path) + _REPORT
+
+
+def _without_compression(path: str) -> str:
+    compression = compression_of(path)
+    return path.removesuffix(compression.suffix) if compression else path
+
+
+def _stem(path: str) -> str:
+    return os.path.splitext(_without_compression(path))[0]
