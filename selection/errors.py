@@ -163,6 +163,14 @@ class InputDeniedError(InputError):
     """The file may not be read."""
 
 
+class InputObjectMissingError(InputError):
+    """The object store has no object of that name."""
+
+
+class InputBucketMissingError(InputError):
+    """The object store has no bucket of that name."""
+
+
 class InputNotFileError(InputError):
     """A folder, a pipe or a device: something that is no regular file."""
 
@@ -187,12 +195,32 @@ class OutputFolderMissingError(OutputError):
     retryable = True
 
 
+class OutputBucketMissingError(OutputError):
+    """The object store has no bucket of that name."""
+
+
+class OutputDeniedError(OutputError):
+    """The object store does not allow writing the object."""
+
+
 class OutputNameError(OutputError):
     """The output's name is not UTF-8, so neither a summary nor a queue can carry it."""
 
 
 class OutputForbiddenError(OutputError):
     """The output is outside the folders that may be written."""
+
+
+class CredentialsError(SelectionError):
+    """The object store refuses the credentials, or none were found."""
+
+    exit_code = 77
+
+
+class ExtraMissingError(SelectionError):
+    """A library that is needed is not installed; the message names the extra that has it."""
+
+    exit_code = 69
 
 
 class TransferError(SelectionError):
