@@ -8,16 +8,17 @@ import time
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from selection.errors import OutputFolderMissingError
+from selection.errors import OutputFolderMissingError, SelectionError
 from selection.field_check import FieldCheck
 from selection.model import Extractor, Rule
 from selection.reader import BatchReader, Progress
 from selection.storage.interface import READ_SIZE
-from selection.storage.opening import check_output, open_output
+from selection.storage.names import is_address
+from selection.storage.opening import check_output, open_input, open_output
 from selection.stream.parts import Gap
 from selection.stream.splice import insert_pick
 
@@ -117,7 +118,10 @@ def is_large(path: str) -> bool:
 
 def size_of(path: str) -> int:
     """Return how many bytes a batch has; 0 if that cannot be found out."""
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError, SelectionError):
+        if is_address(path):
+            with closing(open_input(path)) as source:
+                return source.size or 0
         return os.stat(path).st_size
     return 0
 
@@ -169,7 +173,7 @@ def select_with(
 
 def check_files(
     path: str, output: str | None = None, roots: Sequence[str] = ()
-) -> tuple[os.stat_result, str]:
+) -> tuple[tuple[str, ...], int | None, str]:
     """Check, without reading it, that a batch can be opened and has an output of its own.
 
     A folder for the output may be missing: the workers can have it, or it appears later.
@@ -178,7 +182,8 @@ def check_files(
         path, output, roots: as for :func:`select_file`.
 
     Returns:
-        What the file is now, and where its output would go.
+        What is read, its size, and the path of its output. The first is the path, links
+        resolved, and the version, which differ between two versions of a batch.
 
     Raises:
         InputError, OutputError, TransferError: as :func:`select_file`.
@@ -187,6 +192,5 @@ def check_files(
     with BatchReader(path, roots) as reader:
         with suppress(OutputFolderMissingError):
             check_output(target, reader.input, roots)
-        found = reader.input.status
-        assert found  # so far every input is a local file
-        return found, target
+        name = path if is_address(path) else os.path.realpath(path)
+        return (name, *reader.input.version), reader.input.size, target

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from selection.storage.names import is_address
+from selection.storage.object_address import parse_address
 from worker.address import Address, AddressError, find_address, parse_url
 
 # The health check reads settings, and may not take the time to import all that.
@@ -32,7 +35,8 @@ class Settings:
         worker_class: ``worker.SelectionWorker`` for JSON jobs of this project alone
             (``RQ_WORKER_CLASS``).
         queue: the queue's name (``SELECTION_QUEUE``).
-        roots: folders that paths must resolve into, colon-separated; none: all
+        roots: folders and addresses (``s3://bucket/in/``) of which one must hold each input
+            and output, colon-separated; none: all
             (``SELECTION_ROOTS``).
         timeout: seconds that every job gets (``SELECTION_TIMEOUT``).
         timeout_per_mb: seconds more for every megabyte (``SELECTION_TIMEOUT_PER_MB``).
@@ -183,10 +187,16 @@ class _Reader:
 
     def folders(self, name: str) -> tuple[str, ...]:
         text = self._environment.get(name, "")
-        folders = tuple(part for part in text.split(":") if part.strip())
+        # The colon of an address is followed by two slashes.
+        folders = tuple(part for part in re.split(r":(?!//)", text) if part.strip())
         # A fence that was meant and is not there would let everything through.
         if text and not folders:
             raise SettingsError(f"{name} must name folders, separated by colons, not {text!r}")
+        for address in filter(is_address, folders):
+            try:
+                parse_address(address)
+            except ValueError as error:
+                raise SettingsError(f"{name}: {address!r}: {error}") from None
         return folders
 
     def whole(self, name: str, default: int, least: int) -> int:

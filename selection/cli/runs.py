@@ -20,6 +20,7 @@ from selection.cli.plan import Plan, Planned, make_folder
 from selection.cli.results import Outcome
 from selection.errors import SelectionError
 from selection.reader import Progress
+from selection.storage.names import is_address
 
 if TYPE_CHECKING:
     from selection.parallel.pool import Pool, Work
@@ -83,7 +84,8 @@ def select_batch(
         SelectionError: as :func:`selection.batch.select_file`, or its folder cannot be made.
     """
     make_folder(batch)
-    if not if_changed:
+    # The record has the times of local files.
+    if not if_changed or is_address(batch.path) or is_address(batch.target):
         return select_with(pool, batch.path, batch.target, progress)
     # It takes longer to import than a small batch takes to select.
     from selection.cli.current import is_current, remember

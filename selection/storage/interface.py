@@ -55,6 +55,13 @@ class Input(Readable, Protocol):
         An output is never this file, and a new output gets its permissions.
         """
 
+    @property
+    def version(self) -> tuple[str, ...]:
+        """What differs between two versions of the input, known without reading it.
+
+        A job is found again by it.
+        """
+
     def check_unchanged(self) -> None:
         """Prove that everything that was read is one version of the input.
 

@@ -58,7 +58,7 @@ class ObjectInput:
     Attributes:
         path: as given.
         size: its bytes when it was opened.
-        identity: ETag, size and version, which must stay the same while it is read.
+        version: ETag, size and version id, which must stay the same while it is read.
     """
 
     status: os.stat_result | None = None
@@ -71,7 +71,7 @@ class ObjectInput:
         self._store: ObjectStore = open_store(self._address)
         found = self._head()
         self.size: int = found["size"]
-        self.identity = _identity(found)
+        self.version = _version(found)
         self._tag = found["e_tag"]
         self._position = 0  # of the next byte that read() returns
         self._range = memoryview(b"")
@@ -98,7 +98,7 @@ class ObjectInput:
 
     def check_unchanged(self) -> None:
         """Prove that the object is still the version that was opened."""
-        if _identity(self._head(is_open=True)) != self.identity:
+        if _version(self._head(is_open=True)) != self.version:
             self._raise_changed()
 
     def close(self) -> None:
@@ -161,14 +161,10 @@ class ObjectInput:
         Args:
             is_open: whether the object was there before.
         """
-        fault, words = fault_of(error)
-        if fault is Fault.CREDENTIALS:
-            raise credentials_error(words, self.path) from None
+        fault = fault_of(error)[0]
         if fault is Fault.CHANGED or (is_open and fault is Fault.MISSING_OBJECT):
             self._raise_changed()
-        if fault is Fault.TRANSIENT:
-            raise ReadError(f"reading from the object store failed: {words}", path=self.path)
-        raise _REFUSALS[fault][0](_message(fault, words), path=self.path) from None
+        raise refusal(error, self.path) from None
 
     def _raise_changed(self) -> NoReturn:
         raise InputChangedError(
@@ -177,20 +173,22 @@ class ObjectInput:
         ) from None
 
 
-_REFUSALS: dict[Fault, tuple[type[InputError], str]] = {
-    Fault.MISSING_OBJECT: (InputObjectMissingError, "there is no such object in the bucket"),
-    Fault.MISSING_BUCKET: (InputBucketMissingError, "there is no such bucket"),
-    Fault.DENIED: (
-        InputDeniedError,
-        "this object may not be read, or does not exist; check the permissions",
-    ),
-    Fault.FINAL: (InputError, "the object store refused the request"),
-}
-
-
-def _message(fault: Fault, words: str) -> str:
-    message = _REFUSALS[fault][1]
-    return f"{message} ({words})" if words and fault is Fault.FINAL else message
+def refusal(error: Exception, path: str) -> SelectionError:
+    """Return the typed error of a request that reads."""
+    fault, words = fault_of(error)
+    if fault is Fault.CREDENTIALS:
+        return credentials_error(words, path)
+    if fault is Fault.MISSING_OBJECT:
+        return InputObjectMissingError("there is no such object in the bucket", path=path)
+    if fault is Fault.MISSING_BUCKET:
+        return InputBucketMissingError("there is no such bucket", path=path)
+    if fault is Fault.DENIED:
+        return InputDeniedError(
+            "this object may not be read, or does not exist; check the permissions", path=path
+        )
+    if fault is Fault.FINAL:
+        return InputError(f"the object store refused the request ({words})", path=path)
+    return ReadError(f"reading from the object store failed: {words}", path=path)
 
 
 def _parsed(path: str) -> Address:
@@ -203,7 +201,7 @@ def _parsed(path: str) -> Address:
     return address
 
 
-def _identity(found: ObjectMeta) -> tuple[str, int, str]:
+def _version(found: ObjectMeta) -> tuple[str, ...]:
     # Without an ETag, the time of the last change is the best there is.
     tag = found["e_tag"] or found["last_modified"].isoformat()
-    return tag, found["size"], found["version"] or ""
+    return tag, str(found["size"]), found["version"] or ""

@@ -2,7 +2,9 @@
 
 `obstore <https://developmentseed.org/obstore/>`_ is imported when the first store is opened; a run
 on local files does not import it. Its calls cannot be interrupted by a signal, so each runs in
-a thread of its own (:func:`start`), and the caller waits for the result.
+a thread of its own (:func:`start`), and the caller waits for the result. Its threads do not
+exist in a process that is forked after the first call; such a process is refused, since it
+would wait for ever. A work-horse of RQ is forked from a worker that has opened no store.
 """
 
 from __future__ import annotations
@@ -37,6 +39,9 @@ _RETRIES: RetryConfig = {
     "retry_timeout": timedelta(seconds=60),
 }
 _GRACE = 5  # seconds for a request that is not needed any more
+
+
+_opened: set[int] = set()  # processes: this one, and those from which it was forked
 
 
 class Fault(Enum):
@@ -123,7 +128,13 @@ def open_store(address: Address) -> S3Store | GCSStore | AzureStore:
     Raises:
         ExtraMissingError: the library is not installed.
         CredentialsError: the environment does not say enough.
+        RuntimeError: this process was forked from one that had opened a store.
     """
+    _opened.add(os.getpid())
+    if len(_opened) > 1:
+        raise RuntimeError(
+            "object storage was used before this process was forked; start it with spawn"
+        )
     try:
         from obstore import store
     except ImportError:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from selection.storage.input import InputFile
 from selection.storage.interface import Input, Output
+from selection.storage.names import is_address
 from selection.storage.output import OutputFile
 from selection.storage.target import open_target
 
@@ -14,13 +16,18 @@ def open_input(path: str, roots: Sequence[str] = ()) -> Input:
     """Open an input for reading.
 
     Args:
-        path: a file, as the caller named it.
-        roots: folders of which one must hold the file, links resolved; none: any place.
+        path: a file or the address of an object, as the caller named it.
+        roots: folders or addresses of which one must hold it, links resolved; none: any place.
 
     Raises:
         InputError: it does not exist, cannot be read or is outside the roots.
+        CredentialsError, ExtraMissingError: the object store cannot be used.
         ReadError: it cannot be opened now.
     """
+    if is_address(path):
+        from selection.storage.object_input import ObjectInput
+
+        return ObjectInput(path, roots)
     return InputFile(path, roots)
 
 
@@ -28,10 +35,14 @@ def open_output(path: str, source: Input, roots: Sequence[str] = ()) -> Output:
     """Return a new output, which is made when its context is entered.
 
     Args:
-        path: where it goes.
+        path: a file or the address of an object.
         source: the input, which is never replaced.
         roots: as for :func:`open_input`.
     """
+    if is_address(path):
+        from selection.storage.object_output import ObjectOutput
+
+        return ObjectOutput(path, source, roots)
     return OutputFile(path, source, roots)
 
 
@@ -44,5 +55,23 @@ def check_output(path: str, source: Input, roots: Sequence[str] = ()) -> None:
     Raises:
         OutputError, WriteError: as on entering the output.
     """
+    if is_address(path):
+        from selection.storage.object_output import check_address
+
+        check_address(path, source, roots)
+        return
     with open_target(path, source, roots):
         pass
+
+
+def exists(path: str) -> bool:
+    """Return whether a file or an object exists.
+
+    Raises:
+        SelectionError: the object store does not say.
+    """
+    if is_address(path):
+        from selection.storage.object_list import object_exists
+
+        return object_exists(path)
+    return os.path.exists(path)

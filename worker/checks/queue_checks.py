@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from redis import Redis
 from rq.scheduler import RQScheduler
 
+from selection.storage.names import is_address
 from worker.checks.check_result import Finding
 from worker.settings import SAFE_WORKER, Settings
 from worker.state.job_state import State, as_path
@@ -108,6 +109,8 @@ def queue(connection: Redis, settings: Settings) -> Iterator[Finding]:
 def roots(settings: Settings) -> Iterator[Finding]:
     """Whether the folders of the settings can be written."""
     for root in settings.roots:
+        if is_address(root):
+            continue  # what can be read and written there depends on the workers' credentials
         if os.path.isdir(root) and _is_writable(root):
             yield Finding("root", "ok", root)
         else:
@@ -177,7 +180,7 @@ def _reason(batch: Batch) -> str:
 def _paths(upcoming: Sequence[Record]) -> Iterator[Finding]:
     """Whether the next jobs' files can be read here; a volume may be missing."""
     paths = [record.payload.path for record in upcoming if record.payload.is_ours]
-    missing = [path for path in paths if path and not _is_readable(path)]
+    missing = [p for p in paths if p and not is_address(p) and not _is_readable(p)]
     if missing:
         yield Finding("paths", "fault", f"not readable from here: {', '.join(missing)}")
         return
@@ -203,6 +206,8 @@ def _outputs(upcoming: Iterable[Record], ended: Iterable[Batch]) -> Iterator[Fin
 
 def _note(sizes: dict[str, int], path: str | None, size: int | None) -> None:
     """Note the largest output of a folder."""
+    if is_address(as_path(path) or ""):
+        return
     if folder := os.path.dirname(as_path(path) or ""):
         sizes[folder] = max(sizes.get(folder, 0), size or 1)
 
