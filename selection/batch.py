@@ -1,4 +1,4 @@
-"""The main job: select a whole file (PRD sections 5 to 7, FR-001 to FR-017)."""
+"""Select a batch: write a copy of a file in which every article has its pick."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ if TYPE_CHECKING:
 
 SUFFIX = "_selected"
 
-#: Bytes that are selected in about the time in which a worker process starts, a tenth of a second.
+#: Bytes that are selected in about the time in which a worker process starts, measured as 0.1 s.
 WORTH_WORKERS = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What was done with one batch.
+    """The result of selecting one batch.
 
     Attributes:
         input, output: the paths.
-        articles: how many got a pick.
-        skipped: items of ``articles`` that are no objects and were copied as they are.
-        picks: articles per extractor, all three extractors named.
-        rules: articles per rule, all rules named.
-        bytes: size of the input.
-        seconds: of wall-clock time.
-        python, unicode: versions; Unicode tables decide what a letter is and come with
-            Python, so the same picks are promised for the same versions.
-        warnings: sentences on fields that no article, or almost none, has a text in.
+        articles: number of articles with a pick.
+        skipped: number of items of ``articles`` that are not objects and were copied unchanged.
+        picks: number of articles per extractor, for all three extractors.
+        rules: number of articles per rule, for all rules.
+        bytes: size of the input in bytes.
+        seconds: wall-clock time.
+        python, unicode: versions. The Unicode tables, which define letters and digits, come
+            with Python, so the picks are the same for the same versions.
+        warnings: sentences on fields in which few articles or none have a text.
     """
 
     input: str
@@ -61,12 +61,12 @@ class Summary:
     warnings: Sequence[str] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as plain data, ready for JSON."""
+        """Return the same as plain data for JSON."""
         return asdict(self)
 
 
 def default_output(path: str) -> str:
-    """``<name>_selected.json`` beside the input (PRD section 6.1)."""
+    """Return the default path of an output, ``<name>_selected.json`` beside the input."""
     return os.path.splitext(path)[0] + SUFFIX + ".json"
 
 
@@ -81,30 +81,35 @@ def select_file(
 ) -> Summary:
     """Write a copy of a batch in which every article has its ``selected_extractor``.
 
-    The output is the input, byte for byte, but for that member. It appears complete or
+    The output has the bytes of the input, except for that member. It appears complete or
     not at all; the input is never written to.
 
     Args:
         input: the batch.
         output: the file to write; by default :func:`default_output`.
-        progress: called after every part of the file, some thousand times a second; what
-            it raises ends the run and leaves no output.
-        roots: folders that both files must lie in, links resolved; none: any place.
+        progress: called after every part of the file, some thousand times a second; an
+            exception that it raises ends the run without an output.
+        roots: folders of which one must hold each of the two files, links resolved; none: any
+            place.
         read_size: how many bytes to read at once.
-        jobs: how many processes decide, this one included; a small file needs no other.
+        jobs: number of processes that decide, including this one. A batch of less than 8 MiB
+            is decided by this process alone.
+
+    Returns:
+        The counts of the batch.
 
     Raises:
-        DataError: the input is no batch.
+        DataError: the input is not a batch.
         InputError: the input cannot be opened.
         OutputError: the output cannot be made, or is the input.
-        TransferError: reading or writing failed, the input changed meanwhile, or a helper
-            process ended.
+        TransferError: reading or writing failed, the input changed meanwhile, or a worker
+            process ended early.
     """
     path = os.fspath(input)
     target = default_output(path) if output is None else os.fspath(output)
     if jobs == 1 or not is_large(path):
         return select_with(None, path, target, progress, roots=roots, read_size=read_size)
-    # What starts processes takes longer to import than a small batch takes to select.
+    # The pool takes longer to import than a small batch takes to select.
     from selection.parallel.pool import Pool
 
     with Pool(jobs - 1) as pool:
@@ -112,12 +117,12 @@ def select_file(
 
 
 def is_large(path: str) -> bool:
-    """Whether a batch is worth more than one process."""
+    """Return whether a batch is large enough for several processes."""
     return size_of(path) >= WORTH_WORKERS
 
 
 def size_of(path: str) -> int:
-    """Return how many bytes a batch has; 0 if that cannot be found out."""
+    """Return the size of a batch in bytes, 0 if it cannot be found out."""
     with suppress(OSError, ValueError, SelectionError):
         if is_address(path):
             with closing(open_input(path)) as source:
@@ -135,7 +140,7 @@ def select_with(
     roots: Sequence[str] = (),
     read_size: int = READ_SIZE,
 ) -> Summary:
-    """Do what :func:`select_file` does, with the processes of a pool."""
+    """Select a batch as :func:`select_file` does, with the processes of a pool, if any."""
     began = time.perf_counter()
     picks = Counter(dict.fromkeys(Extractor, 0))
     rules = Counter(dict.fromkeys(Rule, 0))
@@ -174,9 +179,9 @@ def select_with(
 def check_files(
     path: str, output: str | None = None, roots: Sequence[str] = ()
 ) -> tuple[tuple[str, ...], int | None, str]:
-    """Check, without reading it, that a batch can be opened and has an output of its own.
+    """Check, without reading it, that a batch can be opened and its output can be made.
 
-    A folder for the output may be missing: the workers can have it, or it appears later.
+    The folder of the output can be missing: it can exist for the workers, or appear later.
 
     Args:
         path, output, roots: as for :func:`select_file`.

@@ -1,16 +1,7 @@
-"""Every way a batch can fail, as one tree of typed errors.
+"""The typed errors: one family for each exit code, one class for each cause.
 
-Each class has the exit code of its family (the numbers of BSD's ``sysexits.h``):
-
-====  =============================================  =======================
-code  family                                         class
-====  =============================================  =======================
-2     the settings are wrong                         :class:`BackendError`
-65    the data is wrong: another run will not help   :class:`DataError`
-66    the input is not there or cannot be opened     :class:`InputError`
-73    the output cannot be made                      :class:`OutputError`
-74    reading or writing failed half way             :class:`TransferError`
-====  =============================================  =======================
+The exit codes of the families are those of BSD's ``sysexits.h``. The table "Errors" of docs/cli.md
+lists every class with its exit code and whether it is retryable.
 """
 
 from __future__ import annotations
@@ -19,18 +10,19 @@ from typing import Any, ClassVar
 
 
 class SelectionError(Exception):
-    """What all errors of this package have in common.
+    """The base class of all errors of this package.
 
     Attributes:
         message: what is wrong and what to do, without the place.
         path: the file, as the caller named it.
         byte: offset in the file, from 0.
         line, column: the same place, both from 1; a column is a character.
-        article: index in ``articles``, from 0, when the place is inside an article.
+        article: index in ``articles``, from 0, if the place is inside an article.
+        exit_code: exit code of a command that fails with the error.
+        retryable: whether the same call can succeed later although no one changes anything.
     """
 
     exit_code: ClassVar[int] = 70
-    #: Whether another run of the same job may end well without anybody's doing.
     retryable: ClassVar[bool] = False
 
     def __init__(
@@ -52,7 +44,7 @@ class SelectionError(Exception):
         self.article = article
 
     def place(self) -> dict[str, str | int | None]:
-        """The place as plain data: ``path``, ``byte``, ``line``, ``column``, ``article``."""
+        """Return the place as plain data: ``path``, ``byte``, ``line``, ``column``, ``article``."""
         return {
             "path": self.path,
             "byte": self.byte,
@@ -62,7 +54,7 @@ class SelectionError(Exception):
         }
 
     def as_dict(self) -> dict[str, Any]:
-        """The whole error as plain data: ``type``, ``message`` and the place."""
+        """Return the error as plain data: ``type``, ``message`` and the place."""
         return {"type": type(self).__name__, "message": self.message, **self.place()}
 
     def __str__(self) -> str:
@@ -80,24 +72,24 @@ class SelectionError(Exception):
 
 
 def _rebuild(kind: type[SelectionError], message: str, place: dict[str, Any]) -> SelectionError:
-    """Unpickling: keyword arguments do not survive ``Exception.__reduce__``."""
+    """Unpickle an error: ``Exception.__reduce__`` loses keyword arguments."""
     return kind(message, **place)
 
 
 class BackendError(SelectionError):
-    """``SELECTION_BACKEND`` names a backend that is not to be had."""
+    """``SELECTION_BACKEND`` names a backend that does not exist or was not built."""
 
     exit_code = 2
 
 
 class DataError(SelectionError):
-    """The input's content is not a batch (PRD section 9)."""
+    """The content of the input is not a batch."""
 
     exit_code = 65
 
 
 class EmptyFileError(DataError):
-    """The input has no byte at all."""
+    """The input is empty."""
 
 
 class EncodingError(DataError):
@@ -109,15 +101,15 @@ class InvalidJsonError(DataError):
 
 
 class NotANumberError(InvalidJsonError):
-    """``NaN`` or ``Infinity`` where JSON wants a value; some Python pipelines write them."""
+    """The input has ``NaN`` or ``Infinity``, which some JSON writers produce."""
 
 
 class SeveralValuesError(InvalidJsonError):
-    """JSON values in a row, such as JSON Lines, where a batch is one object."""
+    """The input is a sequence of JSON values, such as JSON Lines, instead of one object."""
 
 
 class OtherFormError(DataError):
-    """The input is not JSON text: a web page, a Git LFS pointer, nothing but NUL bytes."""
+    """The input is not JSON text but a web page, a Git LFS pointer or NUL bytes."""
 
 
 class CompressedError(OtherFormError):
@@ -125,15 +117,15 @@ class CompressedError(OtherFormError):
 
 
 class RootNotObjectError(DataError):
-    """The JSON is valid, but its root is no object (FR-002)."""
+    """The JSON is valid, but its root is not an object."""
 
 
 class ArticlesMissingError(DataError):
-    """The root object has no ``articles`` (FR-002)."""
+    """The root object has no member ``articles``."""
 
 
 class ArticlesNotListError(DataError):
-    """The root object's ``articles`` is no list (FR-002)."""
+    """``articles`` of the root object is not a list."""
 
 
 class DifferenceError(DataError):
@@ -150,17 +142,17 @@ class InputError(SelectionError):
 
 
 class InputMissingError(InputError):
-    """There is no file of that name; on a shared volume it may yet appear."""
+    """The input does not exist; on a shared volume it can appear later."""
 
     retryable = True
 
 
 class InputForbiddenError(InputError):
-    """The file is outside the folders that may be read."""
+    """The input is outside the allowed folders."""
 
 
 class InputDeniedError(InputError):
-    """The file may not be read."""
+    """The permissions of the input do not allow reading."""
 
 
 class InputObjectMissingError(InputError):
@@ -172,25 +164,25 @@ class InputBucketMissingError(InputError):
 
 
 class InputNotFileError(InputError):
-    """A folder, a pipe or a device: something that is no regular file."""
+    """The input is a folder, a pipe or a device, not a regular file."""
 
 
 class InputNameError(InputError):
-    """The file's name is not UTF-8, so neither a summary nor a queue can carry it."""
+    """The name of the input is not UTF-8, so a summary or a queue cannot contain it."""
 
 
 class OutputError(SelectionError):
-    """The output file cannot be made."""
+    """The output cannot be made."""
 
     exit_code = 73
 
 
 class OutputIsInputError(OutputError):
-    """Input and output are one file, perhaps through a link (PRD section 6.1)."""
+    """The output is the input, by the same name or through a link."""
 
 
 class OutputFolderMissingError(OutputError):
-    """There is no folder to make it in; on a shared volume it may yet appear."""
+    """The folder of the output does not exist; on a shared volume it can appear later."""
 
     retryable = True
 
@@ -204,11 +196,11 @@ class OutputDeniedError(OutputError):
 
 
 class OutputNameError(OutputError):
-    """The output's name is not UTF-8, so neither a summary nor a queue can carry it."""
+    """The name of the output is not UTF-8, so a summary or a queue cannot contain it."""
 
 
 class OutputForbiddenError(OutputError):
-    """The output is outside the folders that may be written."""
+    """The output is outside the allowed folders."""
 
 
 class CredentialsError(SelectionError):
@@ -224,18 +216,18 @@ class ExtraMissingError(SelectionError):
 
 
 class TransferError(SelectionError):
-    """Reading or writing failed after it began; another run may succeed."""
+    """Reading or writing failed; another run can succeed."""
 
     exit_code = 74
     retryable = True
 
 
 class ReadError(TransferError):
-    """The system could not read on."""
+    """The system could not read the input."""
 
 
 class WriteError(TransferError):
-    """The system could not write on: no space, say."""
+    """The system could not write the output, for example because the disk is full."""
 
 
 class WorkerProcessError(TransferError):
@@ -247,8 +239,8 @@ OUT_OF_MEMORY = "out of memory; free some or raise the limit, or use one process
 
 
 class OutOfMemoryError(TransferError):
-    """The process could not get the memory that the file needs."""
+    """The process could not allocate the memory that the file needs."""
 
 
 class InputChangedError(TransferError):
-    """Somebody wrote to, replaced or removed the input while it was read."""
+    """The input was changed, replaced or removed while it was read."""

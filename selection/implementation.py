@@ -1,4 +1,4 @@
-"""Which implementation is in use where there are two: the compiled one or that in Python."""
+"""The choice between two implementations: the compiled one and the one in Python."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from selection.errors import BackendError
 
 Implementation = TypeVar("Implementation")
 
-#: The environment variable that names it.
+#: The environment variable that names the implementation.
 VARIABLE = "SELECTION_BACKEND"
 NATIVE, PYTHON = "native", "python"
 
@@ -19,7 +19,7 @@ def in_use(available: Mapping[str, Implementation]) -> Implementation:
     """Return the implementation that ``SELECTION_BACKEND`` names, by default the first.
 
     Args:
-        available: those that work here, by name, the fastest first.
+        available: the available implementations by name, the fastest first.
 
     Raises:
         BackendError: the variable names none of them.
@@ -32,4 +32,4 @@ def in_use(available: Mapping[str, Implementation]) -> Implementation:
             f"{VARIABLE}=native: the compiled backend was not built here; install a C compiler "
             "and the package again, or use python"
         )
-    raise BackendError(f"{VARIABLE}={wanted}: there is no such backend; use native or python")
+    raise BackendError(f"{VARIABLE}={wanted}: unknown backend; use native or python")

@@ -1,4 +1,4 @@
-"""What a signal does while the program starts, before there is anything to clean up."""
+"""Signal handlers for the start and the end of a command."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def handle(number: signal.Signals, handler: signal._HANDLER) -> None:
-    """Install a handler, unless whatever started the process has the signal ignored (nohup)."""
+    """Install a handler, unless the signal was ignored when the process started (``nohup``)."""
     if signal.getsignal(number) is not signal.SIG_IGN:
         signal.signal(number, handler)
 
 
 def end_at_once() -> None:
-    """Let a signal end the process without a word while there is nothing to clean up."""
+    """Make signals end the process silently, for a time in which nothing needs cleaning up."""
     for number in SIGNALS:
         handle(number, _end)
 

@@ -1,4 +1,4 @@
-"""Prove that an output is its input plus one correct pick per article and nothing else."""
+"""Check that an output is its input plus one correct pick per article and nothing else."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _ADDED_MEMBER = re.compile(rb',?\s*"%s"\s*:\s*' % MEMBER.encode() + _VALUE)
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What was proved.
+    """The result of a check without a difference.
 
     Attributes:
         input, output: the paths.
-        articles: how many have a correct pick and are otherwise the input's, byte for byte.
-        skipped: items of ``articles`` that are no objects; they are the same in both.
+        articles: number of articles; each has a correct pick and otherwise the input's bytes.
+        skipped: number of items of ``articles`` that are not objects.
     """
 
     input: str
@@ -38,7 +38,7 @@ class Verification:
     skipped: int
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as plain data, ready for JSON."""
+        """Return the same as plain data for JSON."""
         return asdict(self)
 
 
@@ -47,18 +47,18 @@ def verify_files(
     output: str | os.PathLike[str],
     progress: Callable[[Progress], object] | None = None,
 ) -> Verification:
-    """Read both files side by side, in bounded memory, and compare.
+    """Compare an output with its input, streaming both.
 
-    White space and commas around an added member are free; everything else must be the
-    input's bytes.
+    White space and commas around an added member are free; all other bytes must be equal.
 
     Args:
-        input, output: the batch and what was made of it.
+        input: the batch.
+        output: the output to check.
         progress: called after every article with the progress in the output.
 
     Raises:
         DifferenceError: the first difference, by article and by byte of the output.
-        SelectionError: one of the files cannot be read or is no batch.
+        SelectionError: one of the files cannot be read or is not a batch.
     """
     input_path, output_path = os.fspath(input), os.fspath(output)
     picks = Counter[Extractor]()
@@ -75,7 +75,7 @@ def verify_files(
                         progress(right.progress(picks))
                 else:
                     raise DifferenceError(
-                        "the two files do not have the same articles in the same places",
+                        "the files do not have the same articles in the same places",
                         byte=theirs.start if theirs else right.bytes_done,
                     )
         except DifferenceError as difference:
@@ -88,7 +88,7 @@ def verify_files(
 def _aligned(
     left: Iterator[Gap | Article], right: Iterator[Gap | Article]
 ) -> Iterator[tuple[Gap | Article | None, Gap | Article | None]]:
-    """Pair the parts of two files; gaps are cut to equal length."""
+    """Pair the parts of two files, with gaps cut to equal length."""
     ours, theirs = next(left, None), next(right, None)
     while ours or theirs:
         if isinstance(ours, Gap) and isinstance(theirs, Gap):

@@ -20,6 +20,8 @@ from tests.support.command import SELECTION, run, shell
 from tests.support.process import SECONDS, killed_after
 from tests.support.process import read as read_terminal
 
+COMMANDS = ("run", "explain", "verify", "report")
+
 
 @pytest.fixture
 def batch(tmp_path: Path) -> Path:
@@ -62,7 +64,7 @@ def test_run_logs_plain_lines_where_there_is_no_terminal(batch: Path) -> None:
     assert "\x1b" not in done.stderr + done.stdout
 
 
-def test_run_json_prints_one_object_a_file_and_nothing_else(batch: Path, tmp_path: Path) -> None:
+def test_run_json_prints_one_object_per_file_and_nothing_else(batch: Path, tmp_path: Path) -> None:
     other = batches.write(tmp_path / "other.json", [])
     done = run("run", batch, other, "--json")
     first, second = map(json.loads, done.stdout.splitlines())
@@ -160,7 +162,7 @@ main()
 
 
 @pytest.mark.parametrize("arguments", ["run in", "explain in", "report in", "verify in in"])
-def test_a_file_that_may_not_be_read_is_no_wrong_usage(arguments: str) -> None:
+def test_a_file_that_cannot_be_read_is_not_wrong_usage(arguments: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         path = Path(folder, "in")
@@ -175,7 +177,7 @@ def test_a_file_that_may_not_be_read_is_no_wrong_usage(arguments: str) -> None:
             timeout=SECONDS,
         )
     assert done.returncode == 66
-    assert "in: this file may not be read; check its permissions" in done.stderr
+    assert "in: the file cannot be read; check its permissions" in done.stderr
 
 
 def test_an_error_names_file_article_line_column_and_byte(tmp_path: Path) -> None:
@@ -184,7 +186,10 @@ def test_an_error_names_file_article_line_column_and_byte(tmp_path: Path) -> Non
     done = run("run", path)
     # Line 3 is {"é": NaN; é is one column and two bytes.
     # Bytes before it: 15 + 10 for the two lines, then {"é":_ is 7.
-    assert f"{path}, article 1, line 3 column 7 (byte 32): NaN is no JSON" in done.stderr
+    assert (
+        f"{path}, article 1, line 3 column 7 (byte 32): invalid JSON: NaN is not allowed"
+        in done.stderr
+    )
     assert done.returncode == 65
 
 
@@ -271,11 +276,22 @@ def test_verify_says_where_an_output_differs(batch: Path) -> None:
 
 
 def test_help_has_an_example_for_each_command() -> None:
-    for command in ("run", "explain", "verify"):
-        text = run(command, "--help").stdout
-        assert f"  selection {command} batch.json" in text
-        assert max(map(len, run(command, "--help", COLUMNS="80").stdout.splitlines())) <= 80
+    for command in COMMANDS:
+        assert f"  selection {command} batch.json" in run(command, "--help").stdout
     assert "73   the output cannot be made" in run("--help").stdout
+
+
+def test_help_fits_80_columns_and_has_each_commands_first_sentence_whole() -> None:
+    for command in (None, *COMMANDS):
+        text = run(*filter(None, [command]), "--help", COLUMNS="80").stdout
+        assert max(map(len, text.splitlines())) <= 80
+    listed = run("--help", COLUMNS="80").stdout.split("Commands:\n")[1].split("\n\n")[0]
+    for command, line in zip(sorted(COMMANDS), listed.splitlines(), strict=True):
+        name, summary = line.split(maxsplit=1)
+        described = run(command, "--help", COLUMNS="200").stdout.split("\n\n")[1].strip()
+        assert (name, summary) == (command, described)
+        assert summary.endswith(".")
+        assert not summary.endswith("...")
 
 
 def test_version_names_what_the_picks_depend_on() -> None:
@@ -347,13 +363,15 @@ def test_standard_output_that_is_full_is_a_failure(batch: Path, arguments: tuple
     assert done.stderr.endswith("selection: error: standard output: No space left on device\n")
 
 
-def test_a_working_directory_that_is_gone(batch: Path) -> None:
+def test_a_working_directory_that_does_not_exist(batch: Path) -> None:
     folder = batch.parent / "gone"
     folder.mkdir()
     command = f'rmdir ../gone; "{sys.executable}" -m selection run ../batch.json'
     done = shell(command, folder)
     assert done.returncode == 66
-    assert done.stderr == "selection: error: the working directory is gone; change to another\n"
+    assert (
+        done.stderr == "selection: error: the working directory does not exist; change to another\n"
+    )
 
 
 def test_a_name_that_the_locale_cannot_spell(batch: Path) -> None:

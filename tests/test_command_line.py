@@ -84,7 +84,7 @@ def test_plan_looks_into_folders_of_folders_if_asked(folder: Path) -> None:
     batches.write(folder / ".hidden" / "c.json", [])
     [error] = plan([str(folder)]).errors
     assert error.exit_code == 66
-    assert "--recursive looks into its folders" in str(error)
+    assert "--recursive searches its folders" in str(error)
     found = [batch.path for batch in plan([str(folder)], recursive=True).batches]
     assert [os.path.relpath(path, folder) for path in found] == [
         "2026-01/a.json",
@@ -95,7 +95,7 @@ def test_plan_looks_into_folders_of_folders_if_asked(folder: Path) -> None:
 
 def test_each_argument_without_a_batch_is_an_error_of_its_own(folder: Path) -> None:
     planned = plan([str(folder / "no*.json"), str(folder / "2026-01"), str(folder / "gone.json")])
-    assert [error.message for error in planned.errors] == ["no file matches this pattern"]
+    assert [error.message for error in planned.errors] == ["no file matches the pattern"]
     # A name is not looked at here: the run says what is wrong with it.
     assert [os.path.basename(batch.path) for batch in planned.batches] == ["a.json", "gone.json"]
 
@@ -159,7 +159,7 @@ def test_an_existing_folder_is_a_folder_and_a_file_is_not_one(folder: Path) -> N
     before = path.read_bytes()
     done = run("run", path, "-o", f"{path}/")
     assert done.returncode == 73
-    assert "this folder cannot be made" in done.stderr
+    assert "the folder cannot be created" in done.stderr
     assert path.read_bytes() == before
 
 
@@ -231,7 +231,7 @@ def test_if_changed_without_a_place_for_records_selects(folder: Path) -> None:
         done = run("run", path, "--if-changed", "--json", XDG_CACHE_HOME="/dev/null")
         assert done.returncode == 0
         assert json.loads(done.stdout)["articles"] == 1
-        assert "--if-changed cannot keep its record" in done.stderr
+        assert "--if-changed cannot write its record" in done.stderr
 
 
 # What is said at the end
@@ -247,7 +247,7 @@ def test_failures_are_summed_up_with_what_to_do(folder: Path) -> None:
     assert summary[1] == "selection: correct these files:"
     assert summary[2].startswith("selection:   bad.json, line 1 column 15 (byte 14): ")
     assert summary[3] == "selection: check names and permissions:"
-    assert summary[4] == "selection:   gone.json: there is no such file"
+    assert summary[4] == "selection:   gone.json: the file does not exist"
     [total] = [line for line in done.stdout.splitlines() if "total" in line]
     assert total.split()[:6] == ["total", "(2", "selected,", "2", "failed)", "2"]
 

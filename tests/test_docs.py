@@ -173,6 +173,23 @@ def test_the_exit_codes_of_all_errors_are_documented() -> None:
     assert {family.exit_code for family in families()} <= codes
 
 
+def kinds(family: type[errors.SelectionError]) -> Iterator[type[errors.SelectionError]]:
+    for kind in family.__subclasses__():
+        yield kind
+        yield from kinds(kind)
+
+
+def test_every_error_has_its_row_on_the_page_of_the_command_line() -> None:
+    pattern = r"^\| `(\w+)` \| (\d+) \| (yes|no) \|"
+    found = re.findall(pattern, section("docs/cli.md", "Errors"), re.MULTILINE)
+    expected = [
+        (kind.__name__, str(kind.exit_code), "yes" if kind.retryable else "no")
+        for kind in kinds(errors.SelectionError)
+        if kind.__module__ == errors.__name__
+    ]
+    assert sorted(found) == sorted(expected)
+
+
 def test_the_table_of_errors_is_complete() -> None:
     table = section("docs/python.md", "Errors")
     shown = {cells[0] for cells in first_cells(table)}

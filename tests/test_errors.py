@@ -206,7 +206,7 @@ def test_a_file_that_is_cut_off(tmp_path: Path) -> None:
     error = error_of(tmp_path, BEFORE)
     assert type(error) is InvalidJsonError
     assert place(error) == (62, 4, 22, 0)
-    assert "ends in the middle" in error.message
+    assert "the file is truncated" in error.message
 
 
 @pytest.mark.parametrize(

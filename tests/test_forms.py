@@ -72,7 +72,7 @@ def test_a_compressed_file(tmp_path: Path, data: bytes, name: str) -> None:
             "git lfs pull",
             id="Git LFS pointer",
         ),
-        pytest.param(b"", "EmptyFileError", 0, "download", id="empty"),
+        pytest.param(b"", "EmptyFileError", 0, "fetch it again", id="empty"),
         pytest.param(b"\n", "InvalidJsonError", 1, "white space", id="a line's end"),
         # Not taken for a page: what is wrong is the sign.
         pytest.param(b"<3", "InvalidJsonError", 0, "JSON", id="a sign"),

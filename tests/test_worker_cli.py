@@ -70,7 +70,7 @@ def test_enqueue_goes_on_after_a_file_that_is_missing(folder: Path, workers: Wor
     done = run(workers, "enqueue", folder / "nope.json", folder / "a.json", "--json")
     assert done.returncode == 66
     assert json.loads(done.stdout)["path"] == str(folder / "a.json")
-    assert f"{folder}/nope.json: there is no such file" in done.stderr
+    assert f"{folder}/nope.json: the file does not exist" in done.stderr
 
 
 def test_enqueue_keeps_the_folders_below_the_output_folder(folder: Path, workers: Workers) -> None:

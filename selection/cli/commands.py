@@ -29,19 +29,19 @@ _EXIT_CODES = """
 Exit codes:
   0    done
   2    wrong usage, or a wrong setting
-  65   the data is wrong (no JSON, no batch, a difference)
-  66   no such input, or it cannot be read
+  65   the data is wrong (invalid JSON, not a batch, a difference)
+  66   the input does not exist or cannot be read
   73   the output cannot be made
-  74   reading or writing failed half way
+  74   reading or writing failed; run again
   130  stopped by Ctrl-C (143 by SIGTERM, 141 by a closed pipe)
 """
 
-# Whether a file can be read is told by the run, with its own exit code; click would say "usage".
+# Not checked by click, which would report a file that cannot be read as wrong usage.
 _FILE = click.Path(path_type=str, readable=False)
 
 
 class _Bytes(click.ParamType[int]):
-    """A number of bytes, with a unit of a thousand or without: 800K, 5M, 1G, 4096."""
+    """A number of bytes with an optional decimal unit: 800K, 5M, 1G, 4096."""
 
     name = "size"
     _UNITS: ClassVar = {"": 1, "K": 1_000, "M": 1_000_000, "G": 1_000_000_000}
@@ -51,7 +51,7 @@ class _Bytes(click.ParamType[int]):
     ) -> int:
         found = re.fullmatch(r"([0-9]{1,12})([KMG]?)", str(value), re.IGNORECASE | re.ASCII)
         if found is None:
-            self.fail(f"{value!r} is no size such as 800K, 5M or 0", param, ctx)
+            self.fail(f"{value!r} is not a size such as 800K, 5M or 0", param, ctx)
         return int(found[1]) * self._UNITS[found[2].upper()]
 
 
@@ -75,31 +75,33 @@ def _print_version(context: click.Context, option: click.Parameter, is_asked: bo
     is_eager=True,
     expose_value=False,
     callback=_print_version,
-    help="Say what the picks depend on, and which backend is in use.",
+    help="Show the versions that the picks depend on and the backend.",
 )
 def selection() -> None:
     """Pick the best of three extractors' texts for every article of a batch.
 
     \b
     Examples:
-      selection run river_plate_extracted.json
-      selection explain river_plate_extracted.json --index 3
-      selection verify river_plate_extracted.json river_plate_extracted_selected.json
-      selection report river_plate_extracted.json
+      selection run batch.json
+      selection explain batch.json --index 3
+      selection verify batch.json batch_selected.json
+      selection report batch.json
 
-    SELECTION_BACKEND=python does without the compiled backend.
+    SELECTION_BACKEND=python uses the Python backend in place of the compiled one.
     """
-    backend()  # a wrong setting ends here, before any file is touched
+    backend()  # a wrong setting is an error before any file is opened
 
 
 @selection.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_FILE)
-@click.option("-o", "--output", type=_FILE, help="Write here; picked/ names a folder.")
-@click.option("--output-dir", type=_FILE, help="Write into this folder; it is made if missing.")
-@click.option("-r", "--recursive", is_flag=True, help="Look into the folders of folders, too.")
-@click.option("--if-changed", is_flag=True, help="Leave outputs alone that are up to date.")
-@click.option("--jobs", type=click.IntRange(min=1), help="Processes; one per core by default.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a file, no more.")
+@click.option("-o", "--output", type=_FILE, help="Output file, or folder (picked/).")
+@click.option("--output-dir", type=_FILE, help="Output folder, created if it does not exist.")
+@click.option("-r", "--recursive", is_flag=True, help="Search folders to any depth.")
+@click.option("--if-changed", is_flag=True, help="Keep outputs that are up to date.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), help="Number of processes, by default one per core."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print only one JSON object per file.")
 def run(
     files: Sequence[str],
     output: str | None,
@@ -109,15 +111,15 @@ def run(
     jobs: int | None,
     as_json: bool,
 ) -> int:
-    """Copy each FILE to <name>_selected.json with a pick for every article.
+    """Copy each FILE to <name>_selected.json with a pick per article.
 
     A FILE is a batch, a pattern or a folder (its *.json); *_selected.json are left out. Below
     --output-dir the batches keep their folders, from the deepest that all FILEs have in common.
 
-    A file that fails does not stop the others; the exit code is the first failure's.
+    A file that fails does not stop the others; the exit code is that of the first failure.
 
-    With --if-changed an output is kept if neither it nor its input nor the program has changed
-    since a run with --if-changed made it. There are never more processes than cores.
+    With --if-changed an output is kept if a run with --if-changed made it, and it, its input and
+    the program have not changed since. There are never more processes than cores.
 
     \b
     Examples:
@@ -157,11 +159,11 @@ def _as_dict(batch: Planned, result: Outcome) -> dict[str, Any]:
 
 @selection.command()
 @click.argument("file", type=_FILE)
-@click.option("--index", type=click.IntRange(min=0), help="The article at this place, from 0.")
+@click.option("--index", type=click.IntRange(min=0), help="The article with this index, from 0.")
 @click.option("--id", "article_id", help="The article with this id.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object an article.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per article.")
 def explain(file: str, index: int | None, article_id: str | None, as_json: bool) -> None:
-    """Say why the articles of FILE get their picks; without a choice, one line each.
+    """Explain the picks of FILE, of one article or one line each.
 
     A line has the index, the pick, the rule, the scores of (n)ewspaper4k, (r)eadability and
     (t)rafilatura, and the id.
@@ -185,7 +187,9 @@ def explain(file: str, index: int | None, article_id: str | None, as_json: bool)
         else:
             log.print_explanation_line(explanation)
     if chosen and not found:
-        raise InputMissingError("there is no such article (an index counts from 0)", path=file)
+        raise InputMissingError(
+            "the batch does not have this article; an index counts from 0", path=file
+        )
 
 
 @selection.command()
@@ -193,9 +197,10 @@ def explain(file: str, index: int | None, article_id: str | None, as_json: bool)
 @click.argument("output", type=_FILE)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 def verify(input: str, output: str, as_json: bool) -> int:
-    """Prove that OUTPUT is INPUT plus one correct pick per article and nothing else.
+    """Check that OUTPUT is INPUT plus one correct pick per article.
 
-    The first difference is told by article and by byte of OUTPUT, with exit code 65.
+    All other bytes must be equal. The first difference is reported by article and by byte of
+    OUTPUT, with exit code 65.
 
     \b
     Example:
@@ -213,7 +218,7 @@ def verify(input: str, output: str, as_json: bool) -> int:
         _print_json(result.as_dict())
     else:
         click.echo(
-            f"{printable(output)}: right, {result.articles:,} articles with correct picks, "
+            f"{printable(output)}: correct, {result.articles:,} articles with correct picks, "
             f"{result.skipped:,} items skipped, every other byte as in the input"
         )
     return 0
@@ -221,26 +226,26 @@ def verify(input: str, output: str, as_json: bool) -> int:
 
 @selection.command()
 @click.argument("file", type=_FILE)
-@click.option("-o", "--output", type=_FILE, help="Write here; by default <name>_report.html.")
-@click.option("--text-limit", type=_Bytes(), help="How much text the page may hold; 5M by default.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object an article instead.")
+@click.option("-o", "--output", type=_FILE, help="Output file, by default <name>_report.html.")
+@click.option("--text-limit", type=_Bytes(), help="Most text in the page, by default 5M.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per article instead.")
 def report(file: str, output: str | None, text_limit: int | None, as_json: bool) -> None:
-    """Make one HTML page about the picks of FILE, which may be selected or not.
+    """Write an HTML page about the picks of FILE, a batch or an output.
 
-    The page opens without a network. It has the figures of all articles, and a list and
-    the texts as far as they fit, first of those whose extractors agree least.
+    The page needs no network. It has the statistics of all articles, and a list and the texts
+    as far as they fit, first of the articles whose extractors agree least.
 
     \b
     Examples:
-      selection report batch.json                   writes batch_report.html beside it
+      selection report batch.json                  writes batch_report.html
       selection report batch.json -o page.html --text-limit 20M
-      selection report batch.json --json > facts.jsonl
+      selection report batch.json --json > statistics.jsonl
     """
-    # What it draws with would cost every other command a tenth of a second.
+    # The report takes 0.1 s to import, which the other commands save.
     from selection.report.write import TEXT_LIMIT, read_facts, write_report
 
     if as_json and (output is not None or text_limit is not None):
-        raise click.UsageError("--json makes no page: leave out --output and --text-limit")
+        raise click.UsageError("--json does not write a page: leave out --output and --text-limit")
     with log.progress(file) as progress:
         if as_json:
             for facts in read_facts(file, progress):

@@ -1,4 +1,4 @@
-"""Which outputs are up to date: a record of each in the user's cache folder."""
+"""Records of the outputs that are up to date, in the user's cache folder."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _CODE = (".py", ".so", ".pyd")
 
 
 def is_current(path: str, output: str) -> bool:
-    """Whether an output was made of this input, as both are now, by the code of now.
+    """Return whether an output was made by this code from this input, and both are unchanged.
 
     The output must also be newer than the input: an input that is written again within the
-    resolution of its time of modification has that same time, and then is not older.
+    resolution of its modification time keeps that time, which is then not before the output's.
     """
     try:
         record = json.loads(_record_file(output).read_bytes())
@@ -33,12 +33,12 @@ def is_current(path: str, output: str) -> bool:
 
 
 def remember(path: str, found: os.stat_result, output: str) -> None:
-    """Keep on record that an output was made.
+    """Record that an output was made.
 
     Args:
         path: the input.
-        found: what it was before it was read.
-        output: the output, complete.
+        found: the status of the input before it was read.
+        output: the complete output.
 
     Raises:
         OSError: the record cannot be written.
@@ -74,10 +74,10 @@ def _record_file(output: str) -> Path:
 
 @cache
 def code_version() -> str:
-    """A digest of this package's code and of Python's version.
+    """Return a digest of this package's code and of Python's version.
 
-    A version number does not change with every change of the code; Python brings the tables
-    of Unicode and of HTML.
+    A version number does not change with every change of the code. The tables of Unicode and
+    HTML come with Python.
     """
     digest = hashlib.sha256(sys.version.encode())
     for name, content in sorted(_code(resources.files("selection"), "")):

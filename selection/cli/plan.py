@@ -1,4 +1,4 @@
-"""Which batches the arguments of a command name, and where the output of each goes."""
+"""The batches that the arguments of a command name, and the output of each."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Planned:
 
     Attributes:
         path: the batch.
-        output: what the arguments name; None: the default beside the batch.
-        is_below: whether the output is in a folder that is made if it is missing.
+        output: the output that the arguments name; None: the default beside the batch.
+        is_below: whether the output is in a folder that is created if it does not exist.
     """
 
     path: str
@@ -33,18 +33,18 @@ class Planned:
 
     @property
     def target(self) -> str:
-        """Where the output goes."""
+        """The path of the output."""
         return default_output(self.path) if self.output is None else self.output
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the arguments of a command come to.
+    """The batches of a command's arguments.
 
     Attributes:
         batches: in order, without repetition.
-        left_out: paths that are outputs by their names.
-        errors: one for each argument that names no batch.
+        left_out: paths whose names are those of outputs.
+        errors: one for each argument that does not name a batch.
     """
 
     batches: tuple[Planned, ...]
@@ -66,17 +66,17 @@ def plan(
     *,
     recursive: bool = False,
 ) -> Plan:
-    """Find the batches and the place of each output, without opening a file.
+    """Find the batches and the path of each output, without opening a file.
 
-    A name that ends in ``_selected.json`` is left out, unless it is typed together with the
+    A name that ends in ``_selected.json`` is left out, unless it is an argument together with the
     name of an output file.
 
     Args:
         names: files, patterns (``out/*.json``) or folders (their ``*.json``).
-        output: the output of the only batch, or a folder if it exists as one or ends in "/".
+        output: the output of the only batch, or a folder if it exists as one or ends with "/".
         output_dir: the folder for all outputs. Below it the batches keep their folders, from
             the deepest folder that all arguments have in common.
-        recursive: look into the folders of folders, too.
+        recursive: search folders to any depth.
 
     Raises:
         click.UsageError: the options contradict each other, or an output would be overwritten.
@@ -112,10 +112,10 @@ def plan(
 
 
 def make_folder(batch: Planned) -> None:
-    """Make the folder of an output below ``output_dir``.
+    """Create the folder of an output below ``output_dir``.
 
     Raises:
-        OutputError: it cannot be made.
+        OutputError: it cannot be created.
     """
     if not batch.is_below or is_address(batch.target):
         return
@@ -123,7 +123,7 @@ def make_folder(batch: Planned) -> None:
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
-        message = f"this folder cannot be made: {error.strerror}"
+        message = f"the folder cannot be created: {error.strerror}"
         raise OutputError(message, path=folder) from None
 
 
@@ -145,7 +145,7 @@ def _expand(name: str, recursive: bool) -> Iterator[_Found]:
     elif glob.has_magic(name) and not os.path.lexists(name):
         matches = sorted(glob.glob(name, recursive=True))
         if not matches:
-            raise InputMissingError("no file matches this pattern", path=name)
+            raise InputMissingError("no file matches the pattern", path=name)
         for match in matches:
             if os.path.isdir(match):
                 yield from _in_folder(match, _fixed_part(name), recursive)
@@ -169,7 +169,7 @@ def _in_store(name: str, recursive: bool) -> Iterator[_Found]:
 
 
 def _fixed_part(pattern: str) -> str:
-    """The folder of a pattern up to its first part with a wildcard."""
+    """Return the folder of a pattern up to its first part with a wildcard."""
     folder = os.path.dirname(pattern)
     while glob.has_magic(folder):
         folder = os.path.dirname(folder)
@@ -189,14 +189,12 @@ def _in_folder(folder: str, base: str, recursive: bool) -> Iterator[_Found]:
 
 
 def _no_batches(folder: str, recursive: bool) -> InputMissingError:
-    hint = "" if recursive else "; --recursive looks into its folders, too"
-    return InputMissingError(f"there is no *.json in this folder{hint}", path=folder)
+    hint = "" if recursive else "; --recursive searches its folders, too"
+    return InputMissingError(f"the folder has no *.json{hint}", path=folder)
 
 
 def _refuse(error: OSError) -> None:
-    raise InputDeniedError(
-        f"this folder cannot be read: {error.strerror}", path=str(error.filename)
-    )
+    raise InputDeniedError(f"the folder cannot be read: {error.strerror}", path=str(error.filename))
 
 
 def _placed(

@@ -1,4 +1,4 @@
-"""How the batches of one run ended: counted, and summed up at the end."""
+"""Collect, log and sum up the outcomes of the batches of one run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from selection.cli.messages import log, log_error, log_summary
 from selection.cli.plan import Plan, Planned
 from selection.errors import DataError, InputError, OutputError, SelectionError
 
-#: How a batch ended: selected, failed, or unchanged since its output was made.
+#: A summary, an error, or None if the output is up to date.
 Outcome = Summary | SelectionError | None
 
 _MOST_NAMES = 10
@@ -26,7 +26,7 @@ class Results:
             log_error(error)
 
     def add(self, batch: Planned, result: Outcome) -> None:
-        """Count one batch and log how it ended."""
+        """Count one batch and log its outcome."""
         self._ended.add(batch)
         if isinstance(result, Summary):
             self._summaries.append(result)
@@ -40,19 +40,19 @@ class Results:
 
     @property
     def exit_code(self) -> int:
-        """The first failure's, else 0."""
+        """The exit code of the first failure, 0 without one."""
         return self._failures[0].exit_code if self._failures else 0
 
     def print_table(self) -> None:
-        """Print what was selected, on standard output."""
+        """Print the table of summaries on standard output."""
         if self._summaries:
-            # What draws costs a twentieth of a second to import.
+            # rich takes longer to import than a small batch takes to select.
             from selection.cli.tables import print_summaries
 
             print_summaries(self._summaries, failed=len(self._failures), unchanged=self._unchanged)
 
     def log_failures(self) -> None:
-        """Log the failures of several files again, in one place, grouped by what to do."""
+        """Log the failures of several files again, together, grouped by what to do."""
         total = len(self._planned.batches) + len(self._planned.errors)
         if not self._failures or total == 1:
             return
@@ -66,7 +66,7 @@ class Results:
                 log(f"  {error}")
 
     def log_stopped(self) -> None:
-        """Log what was done and what was not when the run is stopped before its end."""
+        """Log, when a run is stopped, the batches that are done and those that are not."""
         self.log_failures()
         rest = [batch.path for batch in self._planned.batches if batch not in self._ended]
         done = len(self._summaries) + self._unchanged

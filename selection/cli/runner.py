@@ -1,4 +1,4 @@
-"""Run a click command the way a person and a shell expect it to end."""
+"""Run a click command with typed errors, signals and documented exit codes."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ INTERRUPTED = 128 + signal.SIGINT
 def run(command: click.Command) -> NoReturn:
     """Run a command with the process's arguments and exit with a documented code.
 
-    A signal to stop ends in an exception, so that whatever is open is cleaned up; a reader
-    of standard output that went away and Ctrl-C end without a word.
+    SIGTERM and SIGHUP raise an exception, so that open files are cleaned up. Ctrl-C and a closed
+    pipe at standard output end the command silently.
     """
     handle(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -42,14 +42,14 @@ def run(command: click.Command) -> NoReturn:
 
 
 def _run(command: click.Command) -> int:
-    """Run the command; its exit code."""
+    """Run the command and return its exit code."""
     try:
         os.getcwd()
     except FileNotFoundError:
-        log("error: the working directory is gone; change to another")
+        log("error: the working directory does not exist; change to another")
         return NO_INPUT
     try:
-        # Command.main would end with its own code for a broken pipe.
+        # Command.main has its own exit code for a broken pipe.
         with command.make_context(command.name, sys.argv[1:]) as context:
             code: int | None = command.invoke(context)
         sys.stdout.flush()
@@ -58,8 +58,8 @@ def _run(command: click.Command) -> int:
     except BrokenPipeError:
         return BROKEN_PIPE
     except click.ClickException as error:
-        # An argument that click repeats can have control characters in it. The message is final
-        # for a type checker alone.
+        # Click quotes arguments, which can have control characters. `message` is final only in
+        # the types.
         lines = map(printable, error.message.split("\n"))
         error.message = "\n".join(lines)  # type: ignore[misc]
         error.show()
@@ -77,7 +77,7 @@ def _run(command: click.Command) -> int:
 
 
 def _close_streams() -> None:
-    """Drop what cannot be written, which would otherwise change the exit code."""
+    """Discard output that cannot be written, which would otherwise change the exit code."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -86,11 +86,11 @@ def _close_streams() -> None:
 
 
 def _open_streams() -> None:
-    """Make standard output and standard error safe to write to, whatever they were given."""
+    """Make standard output and standard error writable, also if they are closed."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # it was closed
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115, open to the end
-        # A character that the terminal's encoding lacks is shown escaped.
+        # A character that the encoding lacks is escaped.
         getattr(sys, name).reconfigure(errors="backslashreplace")
 
 

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 
 def outcomes(planned: Plan, processes: int, if_changed: bool) -> Iterator[tuple[Planned, Outcome]]:
-    """Select each batch and say how it ends; a batch that fails does not stop the others.
+    """Select each batch and give its outcome; a batch that fails does not stop the others.
 
-    Of several batches the small ones go to the processes as a whole, and the articles of a large
-    one are shared among them.
+    A small batch goes to one process as a whole; the articles of a large one are shared among
+    all processes.
 
     Args:
         planned: the batches.
-        processes: how many there may be, this one included.
+        processes: most processes, including this one.
         if_changed: whether outputs that are up to date are kept.
     """
     batches = planned.batches
@@ -45,7 +45,7 @@ def outcomes(planned: Plan, processes: int, if_changed: bool) -> Iterator[tuple[
             except SelectionError as error:
                 yield batch, error
         return
-    # What starts processes takes longer to import than a small batch takes to select.
+    # The pool takes longer to import than a small batch takes to select.
     from selection.parallel.pool import Pool
 
     with Pool(processes - 1) as pool:
@@ -78,10 +78,10 @@ def select_batch(
     progress: Callable[[Progress], object] | None = None,
     pool: Pool | None = None,
 ) -> Summary | None:
-    """Select one batch; None if its output is up to date and ``if_changed``.
+    """Select one batch and return its summary, None if ``if_changed`` keeps its output.
 
     Raises:
-        SelectionError: as :func:`selection.batch.select_file`, or its folder cannot be made.
+        SelectionError: as :func:`selection.batch.select_file`, or its folder cannot be created.
     """
     make_folder(batch)
     # The record has the times of local files.
@@ -92,11 +92,11 @@ def select_batch(
 
     if is_current(batch.path, batch.target):
         return None
-    with suppress(OSError):  # what is wrong with the file is said by what reads it
+    with suppress(OSError):  # the reader raises the typed error
         found = os.stat(batch.path)
     summary = select_with(pool, batch.path, batch.target, progress)
     try:
         remember(batch.path, found, batch.target)
     except OSError as error:
-        log.log(f"{batch.path}: --if-changed cannot keep its record: {error}")
+        log.log(f"{batch.path}: --if-changed cannot write its record: {error}")
     return summary

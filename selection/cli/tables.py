@@ -26,11 +26,11 @@ from selection.reader import Progress
 
 _SECONDS_BETWEEN_REDRAWS = 0.1
 
-# The table of outputs; a terminal that leaves less room for a path gets a list.
+# The table of outputs. On a terminal with less room for a path it is a list.
 _NUMBERS = ("articles", *Extractor, "skipped", "seconds")
 _GAP = "  "  # between columns: a cell's padding and the box
 _LEAST_PATH = 30
-# What the bar has beside its label.
+# The widths of the parts of the bar.
 _WIDTH_OF_BAR, _LEAST_LABEL = 14, 12
 _WIDTH_WITHOUT_LABEL = 66
 _LEFT_OUT = "..."
@@ -80,11 +80,11 @@ def bar(label: str) -> Iterator[Callable[[Progress], object]]:
 
 
 def print_summaries(summaries: Sequence[Summary], *, failed: int = 0, unchanged: int = 0) -> None:
-    """Print what a run did: each output with its picks, the total, the picks of each rule.
+    """Print the outputs of a run with their picks, the total and the picks per rule.
 
     Args:
         summaries: of the batches that were selected.
-        failed, unchanged: how many others there are, for the total.
+        failed, unchanged: numbers of the other batches, for the total.
     """
     rows = [_Row(printable(s.output), s.picks, s.articles, s.skipped, s.seconds) for s in summaries]
     total = None
@@ -116,7 +116,7 @@ class _Row:
     seconds: float
 
     def numbers(self) -> list[str]:
-        """What is in the table's columns behind the path."""
+        """Return the cells of the columns behind the path."""
         counts = (self.articles, *(self.picks[name] for name in Extractor), self.skipped)
         return [*(f"{count:,}" for count in counts), f"{self.seconds:.2f}"]
 
@@ -165,7 +165,7 @@ def _print_indented(where: Console, text: str, columns: int) -> None:
 
 
 def shorten(text: str, columns: int) -> str:
-    """Leave out the middle of what is wider than a number of columns, such as a path's."""
+    """Cut out the middle of a text that is wider than a number of columns."""
     if cell_len(text) <= columns:
         return text
     room = max(columns - len(_LEFT_OUT), 0)
@@ -175,22 +175,22 @@ def shorten(text: str, columns: int) -> str:
 
 
 def print_explanation(explanation: Explanation) -> None:
-    """One article's decision, step by step."""
+    """Print an article's decision, step by step."""
     decision = explanation.decision
     wide = console()
     wide.print(Text(_heading(explanation)))
     wide.print(_candidates(explanation))
     for candidate in decision.candidates:
         if candidate.shared is not None and decision.consensus is not None:
-            sum_of_it = arithmetic(candidate, decision.consensus)
-            _print_indented(wide, f"Score of {candidate.extractor}: {sum_of_it}", 2)
+            calculation = arithmetic(candidate, decision.consensus)
+            _print_indented(wide, f"Score of {candidate.extractor}: {calculation}", 2)
     for sentence in sentences(decision):
         _print_indented(wide, sentence, 2)
     wide.print()
 
 
 def _candidates(explanation: Explanation) -> Table:
-    # One space between columns: with numbers of seven digits it still fits 80 columns.
+    # With one space between columns it fits 80 columns with numbers of seven digits.
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("candidate", no_wrap=True)
     table.add_column("state", no_wrap=True)
@@ -225,10 +225,14 @@ def _heading(explanation: Explanation) -> str:
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:
-        # rich would exit with 1; the commands have an exit code for it.
+        # rich exits with 1; the commands have an exit code for a closed pipe.
         raise BrokenPipeError
 
 
 def console(longest_path: int = 0) -> Console:
-    """A terminal of its own width; a file or a pipe is so wide that nothing is folded."""
+    """Return a console as wide as the terminal; that of a file or a pipe does not wrap lines.
+
+    Args:
+        longest_path: number of characters of the longest path that is printed.
+    """
     return _Console(width=None if sys.stdout.isatty() else 200 + longest_path, highlight=False)

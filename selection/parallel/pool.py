@@ -1,9 +1,9 @@
 """A process pool whose results come in the order of the work, in bounded memory.
 
-It is not :mod:`concurrent.futures`, whose processes block for ever when the process that started
-them is killed (each holds the other end of its own queue), print a traceback when Ctrl-C meets
-them while they start, and need POSIX semaphores, which not every container has. Here each worker
-process reads from a pipe of its own and ends when the pipe does.
+:mod:`concurrent.futures` is not used: its processes block forever when the process that started
+them is killed (each has the other end of its own queue open), print a traceback if Ctrl-C arrives
+while they start, and need POSIX semaphores, which some containers lack. Here each worker process
+reads from a pipe of its own and ends when the pipe is closed.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from selection.parallel.worker_process import READY
 Result = TypeVar("Result")
 Payload = TypeVar("Payload")
 
-# Two tasks a worker, so that it has one while the result of another is on its way.
+# Two tasks per worker, so that it has one while the result of the other is transferred.
 _TASKS_AHEAD = 2
-# Of all work that waits for its turn, for each process.
+# Bytes per process of all work whose results wait for their turn.
 _WAITING_BYTES = 8 << 20
-# A task of offsets is small, but its pipe must take it without waiting for the worker.
+# So large that a task of offsets never fills the pipe of a busy worker.
 _PIPE_BYTES = 1 << 20
 _SECONDS_TO_END = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Work(Generic[Result]):
-    """Something to do, in this process or in another.
+    """A task for this process or a worker process.
 
     Attributes:
-        function: what to call in a worker process, importable there; None: only this process
-            can do it.
+        function: the function for a worker process, importable there; None: only this process
+            can do the work.
         args: its arguments, which are pickled.
-        here: does the same in this process.
-        size: bytes that are kept in memory until it is done.
+        here: the function that does the same in this process.
+        size: bytes that stay in memory until the result was used.
         is_small: whether the arguments fit into a pipe, so that a worker process that is still
             busy can get them.
     """
@@ -58,7 +58,7 @@ class Work(Generic[Result]):
 
 
 class _Task(Generic[Result]):
-    """Work that was begun: its result, or the worker that has it."""
+    """Work that was begun: its result, or the worker that does it."""
 
     def __init__(self, work: Work[Result]) -> None:
         self.work = work
@@ -82,10 +82,10 @@ class _Task(Generic[Result]):
             self.settle(False, error)
 
     def result(self) -> Result:
-        """Wait for the result.
+        """Return the result, after waiting for it.
 
         Raises:
-            SelectionError: what the work raised, or its worker process ended.
+            SelectionError: the work raised it, or its worker process ended early.
         """
         while self.worker is not None:
             self.worker.receive()
@@ -110,7 +110,7 @@ class _Worker:
                 stdout=subprocess.PIPE,
                 env={**os.environ, "PYTHONPATH": path},
                 bufsize=0,
-                # Ctrl-C in a terminal reaches the process that started it, which ends it.
+                # Ctrl-C in a terminal reaches only the process that started it, which ends it.
                 process_group=0,
             )
         except OSError as error:
@@ -158,13 +158,13 @@ class _Worker:
             self._on_end()
 
     def _on_end(self) -> None:
-        """The process ended early: its first task fails, the others were not begun."""
+        """Handle the early end of the process: its first task fails, the others were not begun."""
         self._process.kill()
         code = self._process.wait()
         how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
         error = WorkerProcessError(
-            f"a worker process ended {how} before its time; run again, and if it happens "
-            "again, with one job"
+            f"a worker process ended early, {how}; run again, and if the error persists, use one "
+            "process (jobs)"
         )
         self.is_alive = False
         if not self._is_ready:
@@ -189,16 +189,16 @@ class _Worker:
 
 
 class Pool:
-    """This process and worker processes, which are started with the first work.
+    """A pool of this process and worker processes, which are started with the first work.
 
     Args:
-        workers: how many processes besides this one.
+        workers: number of processes besides this one.
     """
 
     def __init__(self, workers: int) -> None:
         self._count = workers
         self._workers: list[_Worker] = []
-        # What the workers have, and as much again that was done meanwhile.
+        # The tasks of the workers, and as many that are done and wait for their turn.
         self._most_waiting = 2 * _TASKS_AHEAD * workers
         self._most_bytes = _WAITING_BYTES * (workers + 1)
 
@@ -211,7 +211,7 @@ class Pool:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        # A worker may be writing a file, whose temporary file it then removes.
+        # A worker that is writing an output removes its temporary file on SIGTERM.
         for worker in self._workers:
             worker.terminate()
         for worker in self._workers:
@@ -222,8 +222,8 @@ class Pool:
     ) -> Iterator[tuple[Payload, Callable[[], Result]]]:
         """Do the work and give the results in its order.
 
-        This process does what no worker is idle for. Each result is a function that gives it, or
-        raises the SelectionError that the work raised.
+        If no worker is idle, this process does the work itself. Each result is given as a function
+        that returns it or raises the SelectionError that the work raised.
 
         Raises:
             WorkerProcessError: a worker process cannot be started.
@@ -252,7 +252,7 @@ class Pool:
             yield payload, task.result
 
     def _receive(self) -> None:
-        """Start what workers are missing and receive the results that are there."""
+        """Start missing workers and receive the results that have arrived."""
         self._workers += [_Worker() for _ in range(self._count - len(self._workers))]
         by_connection = {w.results: w for w in self._workers if w.is_alive}
         while ready := wait(list(by_connection), timeout=0):
@@ -264,6 +264,6 @@ class Pool:
 
 
 def _enlarge(pipe: int) -> None:
-    # Where the system cannot, submitting may have to wait for the worker.
+    # On a system that cannot, submitting can wait for the worker.
     with suppress(AttributeError, OSError):
         fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)

@@ -1,8 +1,8 @@
 """A worker process, started and fed by :mod:`selection.parallel.pool`.
 
 It reads function calls from standard input and writes their results to standard output, both as
-messages of :mod:`multiprocessing.connection`. It ends when its input ends, so it does not outlive
-the process that started it for longer than its current task takes.
+messages of :mod:`multiprocessing.connection`. It ends when its input ends, so it outlives the
+process that started it by its current task at most.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import NoReturn
 
 from selection.errors import OUT_OF_MEMORY, OutOfMemoryError, SelectionError
 
-#: What is written when it can begin.
+#: The message that it writes when it is ready.
 READY = b"ready"
 
 
@@ -26,7 +26,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _stop)
     requests = Connection(os.dup(sys.stdin.fileno()), writable=False)
     results = Connection(os.dup(sys.stdout.fileno()), readable=False)
-    sys.stdout = sys.stderr  # nothing that is printed may get among the results
+    sys.stdout = sys.stderr  # printed text must not mix with the results
     try:
         results.send_bytes(READY)
         while True:
@@ -47,7 +47,7 @@ def _result_of(request: bytes) -> bytes:
 
 
 def _stop(number: int, frame: FrameType | None) -> NoReturn:
-    """End by an exception, which removes a temporary file."""
+    """Exit by an exception, so that a temporary file is removed."""
     sys.exit(128 + number)
 
 

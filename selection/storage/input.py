@@ -57,7 +57,7 @@ class InputFile:
             if not stat.S_ISREG(found.st_mode):
                 raise _not_a_file(found, path)
             if not is_inside(roots, path, found):
-                raise InputForbiddenError("this file is outside the allowed folders", path=path)
+                raise InputForbiddenError("the file is outside the allowed folders", path=path)
             self._file = os.fdopen(descriptor, "rb", buffering=0)
         except BaseException as error:
             close(descriptor)
@@ -133,7 +133,10 @@ def fault_of_name(path: str) -> str | None:
         name.decode("utf-8")
     except UnicodeEncodeError as error:
         if not "\ud800" <= path[error.start] <= "\udfff":
-            return f"names are {error.encoding} in this process, not so {path!a}; set PYTHONUTF8=1"
+            return (
+                f"{path!a} cannot be a file name here, where names are {error.encoding}; "
+                "set PYTHONUTF8=1"
+            )
         return f"the file's name is not UTF-8: {name!a}; rename it"
     except UnicodeDecodeError:
         return f"the file's name is not UTF-8: {name!a}; rename it"
@@ -188,7 +191,7 @@ def close(descriptor: int) -> None:
 
 def _not_a_file(found: os.stat_result, path: str) -> InputNotFileError:
     what = "a folder" if stat.S_ISDIR(found.st_mode) else "not a regular file"
-    return InputNotFileError(f"this is {what}; name a JSON file", path=path)
+    return InputNotFileError(f"the input is {what}; name a JSON file", path=path)
 
 
 def _refusal(error: OSError, path: str) -> InputError | ReadError:
@@ -200,7 +203,7 @@ def _refusal(error: OSError, path: str) -> InputError | ReadError:
                 return _not_a_file(found, path)
         return ReadError(f"cannot be opened: {error.strerror}", path=path)
     if isinstance(error, (FileNotFoundError, NotADirectoryError)):
-        return InputMissingError("there is no such file", path=path)
+        return InputMissingError("the file does not exist", path=path)
     if isinstance(error, PermissionError):
-        return InputDeniedError("this file may not be read; check its permissions", path=path)
+        return InputDeniedError("the file cannot be read; check its permissions", path=path)
     return InputError(f"cannot be opened: {error.strerror}", path=path)

@@ -1,4 +1,4 @@
-"""The output file: complete under its name, or not there at all."""
+"""The output file: complete under its name, or absent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BUFFER = 1 << 20
 
 
 class OutputFile:
-    """A new file that takes its name only when it is complete and on disk.
+    """A new file that gets its name only when it is complete and on disk.
 
     Used as a context manager: a clean exit renames the file to its name; any exception, also
     one that a signal or a timeout raises, removes what was written and leaves the target as it
@@ -28,7 +28,7 @@ class OutputFile:
     the permissions of the input within the umask, as with ``cp``.
 
     Args:
-        path: the target. Through a symbolic link the file that it names is replaced.
+        path: the target; a symbolic link is followed.
         source: the input, which is never replaced.
         roots: folders of which one must hold the target, links resolved; none: any place.
 

@@ -1,4 +1,4 @@
-"""The place of an output: resolved once, for the check of its name and for the writer."""
+"""The location of an output, resolved once for both the check and the writer."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _MOST_LINKS = 40  # as Linux
 class Target:
     """An open folder and the name of a file in it, which is not a link.
 
-    All calls on the output go through the two, so that a check and the writer cannot mean
-    different files, and swapping a link on the way there changes nothing.
+    All calls on the output use these two, so the check and the writer mean the same file even
+    if a link in the path is swapped in between.
 
     Attributes:
         path: the output, as the caller named it.
         folder: a descriptor of its folder.
-        name: its name in there.
+        name: its name in that folder.
     """
 
     path: str
@@ -43,12 +43,12 @@ class Target:
     name: str
 
     def existing(self, source: Input) -> os.stat_result | None:
-        """Return what is there now, None if nothing is.
+        """Return the status of the file that has the output's name, None if there is not one.
 
         Raises:
             OutputError: it is not a regular file.
             OutputIsInputError: it is the input, by this name or through a link.
-            WriteError: the system cannot say what it is now; then it is not replaced.
+            WriteError: its status cannot be read now; then it is not replaced.
         """
         try:
             found = os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
@@ -68,20 +68,20 @@ class Target:
 
 @contextmanager
 def open_target(path: str, source: Input, roots: Sequence[str] = ()) -> Iterator[Target]:
-    """Resolve the name of an output as the system does and hold its folder open.
+    """Resolve the name of an output as the system does and keep its folder open.
 
-    A name that the system would not find is not repaired: ``missing/../a.json`` has no
-    folder, and ``a.json/`` is not another name of ``a.json``.
+    A name that the system would not find is refused: the folder of ``missing/../a.json`` does
+    not exist, and ``a.json/`` is not another name of ``a.json``.
 
     Args:
-        path: the output. Through a symbolic link it is the file that the link names.
+        path: the output; a symbolic link is followed.
         source: the input, which the output must not be.
         roots: folders of which one must hold the output, links resolved; none: any place.
 
     Raises:
-        OutputError: the name is a folder's, there is no such folder, it is outside the
+        OutputError: the name is that of a folder, its folder does not exist, it is outside the
             roots, it is the input or it is not UTF-8.
-        WriteError: the place cannot be opened now.
+        WriteError: the folder cannot be opened now.
     """
     if fault := fault_of_name(path):
         raise OutputNameError(fault)
@@ -112,14 +112,14 @@ def refusal(error: OSError, path: str) -> OutputError | WriteError:
 
 
 def _resolve(path: str) -> tuple[Target, str]:
-    """Open the folder of an output; also a name of that folder, for messages and roots."""
+    """Return an output's target and a name of its folder, with which the roots are compared."""
     folder: int | None = None
     where, rest = "", path
     try:
         for _ in range(_MOST_LINKS):
             head, name = os.path.split(rest)
             if name in ("", ".", ".."):
-                raise OutputError("this is the name of a folder; name a file", path=path)
+                raise OutputError("the output is the name of a folder; name a file", path=path)
             before, folder = folder, os.open(head or ".", _FOLDER_FLAGS, dir_fd=folder)
             if before is not None:
                 close(before)
@@ -127,7 +127,7 @@ def _resolve(path: str) -> tuple[Target, str]:
             try:
                 rest = os.readlink(name, dir_fd=folder)
             except OSError as error:
-                # A file that is not a link, or no file yet.
+                # A file that is not a link, or a file that does not exist yet.
                 if error.errno not in (errno.EINVAL, errno.ENOENT):
                     raise
                 return Target(path, folder, name), where or "."

@@ -1,18 +1,19 @@
-"""Temporary files: made so that they can be recognised, removed when their writer is dead.
+"""Temporary files: named so that they can be recognised, removed after their writer was killed.
 
-A run that is killed leaves its temporary file. A later run in the same folder, for whatever
-output, removes it if two things are proved:
+A run that is killed leaves its temporary file. A later run in the same folder, for any output,
+removes it if two things are proved:
 
-1. It is one of ours. A name proves nothing, since a batch can have any name. A temporary file
-   carries its own inode number in its name from before its first byte is written; a file that
-   was copied, moved there or written under such a name has another number. Only a file of no
-   bytes at all, left in the moment before, is removed by its name alone: it holds nothing.
-2. Its writer is dead. The writer holds an exclusive lock (``flock``), which the system
-   releases with the process. Some file systems keep such locks per machine, and a shared
-   folder has writers on several: the name therefore also carries a mark of the machine, and a
-   file of another machine must not have been written to for a day.
+1. It is a file of this program. The name alone does not prove that, since a batch can have any
+   name. The name of a temporary file has its own inode number, from before its first byte is
+   written; a file that was copied, moved or written under such a name has another number. Only
+   an empty file, which a kill before the rename leaves, is removed by its name alone.
+2. Its writer has ended. The writer has an exclusive lock (``flock``), which the system releases
+   with the process. Some file systems keep such locks per machine, and a shared folder has
+   writers on several: the name therefore also identifies the machine, and a file of another
+   machine must not have been written to for a day.
 
-What cannot be proved stays: on a file system without locks, or one that renumbers its inodes.
+A file for which this cannot be proved is kept, for example on a file system without locks or one
+that renumbers inodes.
 """
 
 from __future__ import annotations
@@ -38,10 +39,10 @@ _NAME = re.compile(
 _ATTEMPTS = 16
 _DAY = 86_400
 
-# A pipe that has such a name must not block; some file systems lock only what can be written.
+# A pipe that has such a name must not block. Some file systems lock only writable files.
 _FOUND = os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
-# When each folder may be swept again, so that large ones are not listed for every file.
+# The earliest time of the next sweep of each folder: a large one is not listed for every file.
 _next_sweep: dict[tuple[int, int], float] = {}
 _SHARE_OF_TIME = 0.01
 
@@ -51,8 +52,8 @@ class Temporary:
 
     Args:
         folder: a descriptor of the target's folder.
-        target: the target's name in there.
-        buffer: how many bytes are collected before they are written.
+        target: the target's name in that folder.
+        buffer: how many bytes are buffered before they are written.
 
     Attributes:
         name: the file's name in the folder.
@@ -63,17 +64,17 @@ class Temporary:
 
     def __init__(self, folder: int, target: str, buffer: int) -> None:
         self._folder = folder
-        # Not cut within a character.
+        # A name that ends within a character is not UTF-8.
         short = os.fsencode(target)[:_LONGEST_NAME].decode("utf-8", "ignore").encode()
         self._prefix = f".{os.fsdecode(short)}.{_machine()}"
         self._buffer = buffer
         self._first = self.name = ""
 
     def create(self) -> None:
-        """Create the file. After this has begun, :meth:`remove` removes what there is of it.
+        """Create the file; from then on :meth:`remove` removes it.
 
         Raises:
-            OSError: it cannot be made there.
+            OSError: it cannot be created there.
         """
         for _ in range(_ATTEMPTS):
             if self._create():
@@ -82,8 +83,8 @@ class Temporary:
         raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
     def _create(self) -> bool:
-        """Whether the file is there: another run may remove it before it is locked."""
-        # Each name is noted before the file gets it, since a signal can end the run between.
+        """Return whether the file exists: another run can remove it before it is locked."""
+        # Each name is noted before the file gets it, since a signal can end the run in between.
         token = os.urandom(8).hex()
         self._first = self.name = f"{self._prefix}-0-{token}.tmp"
         self.file = open(  # noqa: SIM115, kept open
@@ -102,7 +103,7 @@ class Temporary:
         return os.open(name, flags | os.O_NOFOLLOW, 0o600, dir_fd=self._folder)
 
     def rename(self, target: str) -> bool:
-        """Give the file its final name; False if it is not the one under its own name."""
+        """Rename the file; return False if another file has its temporary name."""
         now = _look(self._folder, self.name)
         if not os.path.samestat(now, os.fstat(self.file.fileno())):
             return False
@@ -110,29 +111,29 @@ class Temporary:
         return True
 
     def remove(self) -> None:
-        """Remove the file under its temporary names, if it still has one, and close it."""
+        """Remove the file under its temporary names, if it has one, and close it."""
         for name in {self._first, self.name}:
             with suppress(OSError):
                 os.unlink(name, dir_fd=self._folder)
-        # It may not be open yet; closing writes what is still in the buffer, and can fail.
+        # Without an open file there is nothing to close; closing flushes the buffer and can fail.
         with suppress(AttributeError, OSError):
             self.file.close()
 
 
 def _lock(descriptor: int) -> bool:
-    """Lock a new file without waiting; False if another run holds the lock."""
+    """Lock a new file without waiting; return False if another run has the lock."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:
-        # A file system without locks, on which nothing is removed either.
+        # On a file system without locks nothing is swept either.
         return True
     return True
 
 
 def _machine() -> str:
-    """Return a mark of the kernel that keeps the locks; containers on one host share it."""
+    """Return an identifier of the kernel that keeps the locks; containers on a host share it."""
     try:
         with open("/proc/sys/kernel/random/boot_id", "rb") as file:
             identity = file.read()
@@ -142,11 +143,11 @@ def _machine() -> str:
 
 
 def sweep(folder: int, own: int, source: Input) -> None:
-    """Remove the temporary files of dead writers from a folder.
+    """Remove the temporary files of writers that were killed from a folder.
 
     Args:
         folder: a descriptor of the folder.
-        own: a descriptor of a new file in there; its time is the file server's.
+        own: a descriptor of a new file in it, whose time is that of the file server.
         source: the input, which is never removed.
     """
     with suppress(OSError):
@@ -170,7 +171,7 @@ def _remove_if_abandoned(folder: int, name: str, now: float, source: Input) -> N
     descriptor = os.open(name, _FOUND, dir_fd=folder)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # With the lock no other run removes or renames it: name and open file stay one.
+        # No other run removes or renames a locked file, so the name stays that of the open file.
         found = os.fstat(descriptor)
         is_same = os.path.samestat(found, _look(folder, name))
         if is_same and _is_abandoned(found, name, now, source):
@@ -184,7 +185,7 @@ def _look(folder: int, name: str) -> os.stat_result:
 
 
 def _is_abandoned(found: os.stat_result, name: str, now: float, source: Input) -> bool:
-    """Whether it is one of ours and has no writer, provided that nothing locks it."""
+    """Return whether a file that is not locked is a temporary file whose writer has ended."""
     made = _NAME.fullmatch(name)
     if made is None or not stat.S_ISREG(found.st_mode) or is_input(source, found):
         return False

@@ -1,7 +1,7 @@
 """Find where the items of a root member's list begin and end, by strings and brackets alone.
 
-The search knows nothing else of JSON and decides nothing about validity: what it finds are
-proposals, which the parsers in :mod:`selection.stream.parser` then prove or refuse.
+The search knows nothing else of JSON and does not validate: its results are proposals, which the
+parsers in :mod:`selection.stream.parser` prove or refuse.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from collections.abc import Callable
 
 from selection.implementation import NATIVE, PYTHON, in_use
 
-#: What is at a boundary: the ``[`` or the end of a list that is a member's value in the root, the
+#: The kind of a boundary: the ``[`` or the end of a list that is a member's value in the root, the
 #: ``{`` or the end of an object in such a list. A mark is ``position << KIND_BITS | kind``.
 LIST_OPENED, LIST_CLOSED, ITEM_OPENED, ITEM_CLOSED = range(4)
 KIND_BITS = 2
 
-#: Whether the bytes so far end outside a string, in one, or in one behind a backslash that
-#: escapes the next byte.
+#: Whether the bytes so far end outside a string, inside one, or inside one behind a backslash
+#: that escapes the next byte.
 OUTSIDE, INSIDE, ESCAPED = range(3)
 
 # Depths in front of a bracket that opens, and behind one that closes.
 _IN_ROOT, _IN_LIST = 1, 2
 
-# Bounds the list of marks, which is much larger than the bytes where all of them are boundaries.
+# Bounds the list of marks, which is much larger than the bytes if each of these is a boundary.
 _WINDOW = 1 << 18
 
 _UP_TO_BRACKET = re.compile(rb'(?:[^"{}\[\]]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
@@ -39,10 +39,10 @@ def find_in_python(
     """Find the boundaries in ``data[start:stop]``.
 
     Args:
-        data: bytes of a document; those from ``start`` on follow what was searched before.
+        data: bytes of a document; those from ``start`` on follow the bytes of the last search.
         start: offset of the first byte to search.
         stop: offset behind the last one.
-        depth: how many brackets are open at ``start``.
+        depth: number of brackets that are open at ``start``.
         string: whether a string is open there: :data:`OUTSIDE`, :data:`INSIDE`, :data:`ESCAPED`.
 
     Returns:
@@ -73,7 +73,7 @@ def find_in_python(
 
 
 def _string_end(data: bytes | bytearray, at: int, stop: int) -> tuple[int, int]:
-    """Skip the rest of a string; the second value says whether it goes on at ``stop``."""
+    """Return the end of a string, and whether it is open at ``stop``."""
     end = _end(_STRING_CONTENT, data, at, stop)
     if end == stop:
         return stop, INSIDE
@@ -82,12 +82,12 @@ def _string_end(data: bytes | bytearray, at: int, stop: int) -> tuple[int, int]:
 
 def _end(pattern: re.Pattern[bytes], data: bytes | bytearray, at: int, stop: int) -> int:
     found = pattern.match(data, at, stop)
-    assert found  # the pattern matches no bytes, too
+    assert found  # the pattern also matches zero bytes
     return found.end()
 
 
 def available() -> dict[str, Find]:
-    """Return the searches that work here, by name, the fastest first; their results are equal."""
+    """Return the available searches by name, the fastest first; their results are equal."""
     try:
         from selection.stream import _boundaries
     except ImportError:
@@ -111,8 +111,8 @@ class Boundaries:
         """Search the next bytes, which begin at ``data[start]``.
 
         Returns:
-            The marks, and the offset behind the last byte that was searched; it is less than
-            ``len(data)`` where there is much, and the search is to be called again from there.
+            The marks, and the offset behind the last byte that was searched. If it is less than
+            ``len(data)``, the search must be called again from there.
         """
         stop = min(len(data), start + _WINDOW)
         marks, self._depth, self._string = self._find(data, start, stop, self._depth, self._string)

@@ -1,4 +1,4 @@
-"""Files in another form than a batch, known by their first bytes or by where parsing ended."""
+"""Recognize files in other formats by their first bytes or by the place where parsing ended."""
 
 from __future__ import annotations
 
@@ -38,10 +38,11 @@ def other_form(head: bytes) -> DataError | None:
         head: the first :data:`HEAD_BYTES` bytes, or all if there are fewer.
 
     Returns:
-        The error that says what the file is and what to do, with the byte but not the path.
+        The error that names the format and what to do, with the byte and without the path;
+        None if the file can be a batch.
     """
     if not head:
-        return EmptyFileError("the file is empty; was its download completed?", byte=0)
+        return EmptyFileError("the file is empty; fetch it again", byte=0)
     for signature, (name, program) in _COMPRESSED.items():
         if head.startswith(signature):
             return CompressedError(
@@ -49,7 +50,7 @@ def other_form(head: bytes) -> DataError | None:
             )
     if not head.strip(b"\0"):
         return OtherFormError(
-            "the file begins with NUL bytes alone, as after a crash or an incomplete copy; "
+            "the file begins with NUL bytes only, as after a crash or an incomplete copy; "
             "fetch it again",
             byte=0,
         )
@@ -69,7 +70,7 @@ def _nothing_or_markup(head: bytes) -> DataError | None:
     start = match.end() if (match := _NOTHING.match(head)) else 0
     if start == len(head) < HEAD_BYTES:
         return InvalidJsonError(
-            "the file has nothing but white space; was its download completed?", byte=start
+            "invalid JSON: the file has only white space; fetch it again", byte=start
         )
     if head[start : start + 1] == b"<" and _MARKUP.match(head, start + 1):
         return OtherFormError(
@@ -80,18 +81,21 @@ def _nothing_or_markup(head: bytes) -> DataError | None:
 
 
 def several_values(before: bytes, behind: bytes, byte: int) -> DataError | None:
-    """Recognize JSON values in a row by what is around the end of the first one.
+    """Recognize a sequence of JSON values by the bytes around the end of the first one.
 
     Args:
-        before, behind: some bytes on both sides of the place where the second one begins.
-        byte: the offset of that place.
+        before, behind: some bytes on both sides of the beginning of the second one.
+        byte: offset of that beginning.
+
+    Returns:
+        The error, without the path; None if the file is not such a sequence.
     """
     if not behind.startswith((b"{", b"[")):
         return None
     blank = before[len(before.rstrip()) :]
-    form = "one a line (JSON Lines)" if b"\n" in blank else "one after another"
+    form = "one per line (JSON Lines)" if b"\n" in blank else "one after another"
     return SeveralValuesError(
-        f"the file has several JSON values, {form}; a batch is one object. Articles go into "
-        'the list of {"articles": [...]}, batches into a file each',
+        f"invalid JSON: the file has several values, {form}; a batch is one object. Put articles "
+        'into one list, {"articles": [...]}, and each batch into a file of its own',
         byte=byte,
     )

@@ -1,4 +1,4 @@
-"""Where in a file an error is: exact byte, line and column, found by parsing once more."""
+"""Find the exact byte, line and column of an error by parsing the batch again."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from selection.errors import (
 )
 from selection.storage.interface import READ_SIZE, Readable
 from selection.stream.forms import several_values
-from selection.stream.parser import NotUtf8Error, RootParser
+from selection.stream.parser import TRAILING_DATA, NotUtf8Error, RootParser
 from selection.stream.split import read_head
 
-# How much before a place is looked at for a line's end.
+# How many bytes before a place are searched for a line end.
 _NEAR = 64
 
 _NOT_A_NUMBER = re.compile(rb"-?(?:NaN|Infinity)")
@@ -29,28 +29,28 @@ _TOKEN = re.compile(
 _REST_OF_STRING = re.compile(_STRING[1:], re.DOTALL)
 _WORD = re.compile(rb"true|false|null|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?")
 
-# How far a token is right.
-_RIGHT_IN_STRING = re.compile(
+# The longest valid beginning of a token.
+_VALID_IN_STRING = re.compile(
     rb'"?(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*+(?:\\(?:u[0-9a-fA-F]{0,3})?|")?'
 )
-_RIGHT_IN_WORD = re.compile(
+_VALID_IN_WORD = re.compile(
     rb"t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?"
     rb"|-?(?:(?:0|[1-9][0-9]*+)(?:\.(?:[0-9]++)?)?(?:(?<=[0-9])[eE][+-]?[0-9]*+)?)?"
 )
 
 
 def first_error(source: Readable, path: str) -> DataError:
-    """Find the first error of a document, with its exact place.
+    """Return the first error of a document, with its exact place.
 
-    The document is parsed twice more: in large pieces, to find the piece that is wrong, and then
-    that piece token by token.
+    The document is parsed twice: in large pieces, to find the piece with the error, and then
+    with that piece token by token.
 
     Args:
-        source: the file, which is not a batch.
+        source: the document, which is not a batch.
         path: its name.
 
     Raises:
-        InputChangedError: the file has no error any more.
+        InputChangedError: the document no longer has an error.
     """
     coarse = RootParser()
     if _error_of(source, coarse) is None:
@@ -62,7 +62,7 @@ def first_error(source: Readable, path: str) -> DataError:
         byte = _first_byte_not_utf8(source, error.byte or 0)
         error = EncodingError(error.message, byte=byte, article=error.article)
     elif isinstance(error, InvalidJsonError):
-        error = _explained(error, source)
+        error = _specific(error, source)
     error.path = path
     error.line, error.column = line_and_column(source, error.byte or 0)
     return error
@@ -95,19 +95,19 @@ def _first_byte_not_utf8(source: Readable, otherwise: int) -> int:
     return otherwise
 
 
-def _explained(error: InvalidJsonError, source: Readable) -> DataError:
-    """Say it in plain words where the bytes at the place show a known mistake."""
+def _specific(error: InvalidJsonError, source: Readable) -> DataError:
+    """Return a more specific error where the bytes at the place show a known mistake."""
     start = max(0, (error.byte or 0) - 1)
     source.seek(start)
     near = source.read(len(b"x-Infinity"))
     for skip in (0, 1):
         if match := _NOT_A_NUMBER.match(near, skip):
             return NotANumberError(
-                f"{match[0].decode()} is no JSON: JSON has no such number; write null instead",
+                f"invalid JSON: {match[0].decode()} is not allowed; write null instead",
                 byte=start + skip,
                 article=error.article,
             )
-    if "trailing garbage" in error.message and error.byte is not None:
+    if error.message == TRAILING_DATA and error.byte is not None:
         source.seek(max(0, error.byte - _NEAR))
         before = source.read(min(error.byte, _NEAR))
         return several_values(before, source.read(1), error.byte) or error
@@ -131,50 +131,50 @@ def line_and_column(source: Readable, byte: int) -> tuple[int, int]:
 class _LocatingParser(RootParser):
     """Parses token by token, so that an error has its exact place.
 
-    The place of a token that is wrong in itself is its first wrong byte; that of a token in the
-    wrong place, or of a value of the wrong kind, is its first byte.
+    The place of a malformed token is its first wrong byte; that of a token in the wrong place, or
+    of a value of the wrong kind, is its first byte.
 
     Args:
-        begin: offset before which there is no error.
+        begin: offset before which the document has no error.
     """
 
     def __init__(self, begin: int) -> None:
         super().__init__()
         self._begin = begin
-        self._open_string: int | None = None  # where the string begins that is not closed yet
+        self._open_string: int | None = None  # offset of the string that is not closed yet
         self._error_place: int | None = None
 
-    def _pass_on(self, view: bytes) -> None:
-        if self.parsed + self._held_size + len(view) <= self._begin:
-            super()._pass_on(view)
+    def _feed_sanitized(self, data: bytes) -> None:
+        if self.parsed + self._buffered_size + len(data) <= self._begin:
+            super()._feed_sanitized(data)
         else:
             self._flush()
-            self._feed_tokens(view)
+            self._feed_tokens(data)
         self._open_string = self._sanitizer.string_start
 
-    def _feed_tokens(self, view: bytes) -> None:
+    def _feed_tokens(self, data: bytes) -> None:
         position = 0
-        if self._open_string is not None and (rest := _REST_OF_STRING.match(view)):
+        if self._open_string is not None and (rest := _REST_OF_STRING.match(data)):
             position = rest.end()
             if position:
-                self._step(rest[0], self._open_string, _RIGHT_IN_STRING)
-        for match in _TOKEN.finditer(view, position):
+                self._step(rest[0], self._open_string, _VALID_IN_STRING)
+        for match in _TOKEN.finditer(data, position):
             token = match[0]
             if match["string"]:
-                self._step(token, self.parsed, _RIGHT_IN_STRING)
+                self._step(token, self.parsed, _VALID_IN_STRING)
             elif match["word"]:
-                # yajl finds the end of a number by what follows it.
-                right = None if _WORD.fullmatch(token) else _RIGHT_IN_WORD
-                self._step(token, self.parsed, right, then=b" ")
+                # yajl finds the end of a number by the byte behind it.
+                valid = None if _WORD.fullmatch(token) else _VALID_IN_WORD
+                self._step(token, self.parsed, valid, then=b" ")
             else:
                 self._step(token, self.parsed)
 
     def _step(
-        self, token: bytes, start: int, right: re.Pattern[bytes] | None = None, then: bytes = b""
+        self, token: bytes, start: int, valid: re.Pattern[bytes] | None = None, then: bytes = b""
     ) -> None:
-        """Feed a token, or the rest of one; ``right`` matches the correct part of a wrong one."""
+        """Feed a token, or the rest of one; ``valid`` matches the valid part of a malformed one."""
         self._error_place = start
-        match = right.match(token) if right and not self._root_closed else None
+        match = valid.match(token) if valid and not self._root_closed else None
         if match and (match.end() < len(token) or then):
             self._error_place = self.parsed + match.end()
         self.parsed += len(token)

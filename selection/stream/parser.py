@@ -1,4 +1,4 @@
-"""The two parsers, both ijson's: one follows the root of a batch, one reads an article."""
+"""The parsers of a batch's root and of an article, both on ijson."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from selection.stream.sanitize import (
     with_safe_numbers,
 )
 
-#: What the root's parser is fed in the place of an article.
+#: The bytes that the root's parser is fed instead of an article.
 PLACEHOLDER = b"{}"
 
 # One backend everywhere: what is valid JSON must not depend on the machine.
@@ -39,10 +39,11 @@ _UNREADABLE_NUMBER = (SystemError, ValueError, decimal.DecimalException)
 _ROOT, _LIST = 1, 2
 
 # yajl scans a string again from its first byte with every piece that does not end it. Such pieces
-# are held back up to this size and then grow with the string, which keeps the sum linear.
-_HELD = 1 << 20
+# are buffered up to this size and then grow with the string, which keeps the sum linear.
+_BUFFERED = 1 << 20
 
-# What is read of an article besides its blocks, from values of which kinds, and of its blocks.
+# The members of an article that are read besides its blocks, the ijson events of values that can
+# be a name, and the fields that are read of each block.
 _NAMES = ("id", "url")
 _NAMING = ("string", "number")
 _WANTED = {
@@ -51,21 +52,25 @@ _WANTED = {
 }
 _NOTHING: frozenset[str] = frozenset()
 
+#: The message of the error for bytes behind the root object.
+TRAILING_DATA = "invalid JSON: trailing data after the root object"
+NOT_UTF8 = "a byte is not UTF-8; convert the file to UTF-8"
+
 
 class NotUtf8Error(EncodingError):
     """A byte is not UTF-8; its place is not known yet."""
 
 
 class RootParser:
-    """Follows the root of one document, which it is fed in order.
+    """Parses the root of one document, which it is fed in order.
 
-    An article may be replaced by :data:`PLACEHOLDER`.
+    :data:`PLACEHOLDER` can be fed instead of an article.
 
     Attributes:
-        list_open: whether the last byte is in the root's ``articles`` and in no item of it.
-        items: how many items of ``articles`` have begun.
-        parsed: offset, in what it was fed, behind the bytes that ijson has accepted.
-        last_piece: offset of the piece that ijson was sent last.
+        list_open: whether the last byte is in the root's ``articles`` and outside its items.
+        items: number of items of ``articles`` that have begun.
+        parsed: offset, in the bytes that were fed, behind those that ijson has accepted.
+        last_piece: offset of the piece that was sent to ijson last.
     """
 
     def __init__(self) -> None:
@@ -76,10 +81,10 @@ class RootParser:
         self._parser = _BACKEND.basic_parse_coro(self._events)
 
         self._sanitizer = Sanitizer()
-        self._rest = b""  # not sanitized yet: what may go on
-        self._held: list[bytes] = []  # sanitized, and all in one string
-        self._held_size = 0
-        self._string_size = 0  # of the open string, as far as it was passed on
+        self._rest = b""  # not sanitized yet, because it can continue
+        self._buffered: list[bytes] = []  # sanitized bytes, all in one string
+        self._buffered_size = 0
+        self._string_size = 0  # of the open string, as far as it was sent
 
         self._last_byte = b""
         self._depth = 0
@@ -95,23 +100,24 @@ class RootParser:
         Args:
             data: the bytes.
             is_complete: whether they end outside every string, number and literal. Otherwise
-                bytes at the end may be held back.
+                bytes at the end can be buffered.
 
         Raises:
-            DataError: the document is not a batch; its place is that of the pieces that were fed.
+            DataError: the document is not a batch; its place is in the bytes that were fed.
         """
         data = self._rest + data if self._rest else data
         while data:
             try:
-                view = self._sanitizer.take(data, is_complete)
+                safe = self._sanitizer.sanitize(data, is_complete)
             except NumberTooLongError:
                 raise self._error(
-                    InvalidJsonError, f"a number of more than {LONGEST_NUMBER:,} characters"
+                    InvalidJsonError,
+                    f"invalid JSON: a number has more than {LONGEST_NUMBER:,} characters",
                 ) from None
-            if view:
-                self._last_byte = view[-1:]
-                self._pass_on(view)
-            data = data[len(view) :]
+            if safe:
+                self._last_byte = safe[-1:]
+                self._feed_sanitized(safe)
+            data = data[len(safe) :]
             if not is_complete:
                 break
         self._rest = data
@@ -125,10 +131,10 @@ class RootParser:
         self.feed(b"", is_complete=True)
         self._flush()
         if self._root_closed:
-            # yajl accepts a string behind the root that is not closed. The quote closes it,
-            # unless it ends with part of an escape.
+            # yajl accepts an unclosed string behind the root. The quote closes it, unless it ends
+            # within an escape.
             if self._last_byte not in b"} \t\r\n":
-                raise self._error(InvalidJsonError, "this is no JSON: trailing garbage")
+                raise self._error(InvalidJsonError, TRAILING_DATA)
             self._send(b'"')
         self._send(None)
         if not self._list_seen:
@@ -139,49 +145,48 @@ class RootParser:
 
     @property
     def open_string_size(self) -> int:
-        """How many bytes of a string that is not closed there are so far."""
+        """The number of bytes so far of the string that is open, 0 if none is."""
         start = self._sanitizer.string_start
-        return 0 if start is None else self._sanitizer.taken - start
+        return 0 if start is None else self._sanitizer.size - start
 
     def take_skipped(self) -> int:
-        """Return how many items that are not objects there were since the last call."""
+        """Return the number of items since the last call that are not objects."""
         skipped, self._skipped = self._skipped, 0
         return skipped
 
-    def _pass_on(self, view: bytes) -> None:
-        """Send what is sanitized, but for the beginning of a string that is not closed."""
+    def _feed_sanitized(self, data: bytes) -> None:
+        """Send sanitized bytes to ijson, and buffer those of a string that is not closed."""
         string_start = self._sanitizer.string_start
         if string_start is None:
-            self._hold(view)
+            self._buffer(data)
             self._flush()
             self._string_size = 0
             return
-        passed = self.parsed + self._held_size
-        outside = max(0, string_start - passed)
+        outside = max(0, string_start - self.parsed - self._buffered_size)
         if outside:
-            self._hold(view[:outside])
+            self._buffer(data[:outside])
             self._flush()
             self._string_size = 0
-        self._hold(view[outside:])
-        if self._held_size >= max(_HELD, self._string_size):
-            self._string_size += self._held_size
+        self._buffer(data[outside:])
+        if self._buffered_size >= max(_BUFFERED, self._string_size):
+            self._string_size += self._buffered_size
             self._flush()
 
-    def _hold(self, view: bytes) -> None:
-        self._held.append(view)
-        self._held_size += len(view)
+    def _buffer(self, data: bytes) -> None:
+        self._buffered.append(data)
+        self._buffered_size += len(data)
 
     def _flush(self) -> None:
-        if self._held_size:
-            piece = self._held[0] if len(self._held) == 1 else b"".join(self._held)
-            self._held = []
-            self._held_size = 0
+        if self._buffered_size:
+            piece = self._buffered[0] if len(self._buffered) == 1 else b"".join(self._buffered)
+            self._buffered = []
+            self._buffered_size = 0
             self.last_piece = self.parsed
             self._send(piece)
             self.parsed += len(piece)
 
     def _send(self, piece: bytes | None) -> None:
-        """Give ijson a piece, or the end of the document, and follow its events."""
+        """Send a piece, or None for the end of the document, to ijson and process its events."""
         failure: DataError | None = None
         try:
             if piece is None:
@@ -189,15 +194,15 @@ class RootParser:
             else:
                 self._parser.send(piece)
         except UnicodeDecodeError:
-            failure = self._error(NotUtf8Error, "a string that is not UTF-8")
+            failure = self._error(NotUtf8Error, NOT_UTF8)
         except ijson.JSONError as error:
             failure = self._syntax_error(error)
         except _UNREADABLE_NUMBER:
-            # The event of such a number has no value at all: to look at it is a crash.
+            # The event of such a number is a null pointer: reading it crashes the process.
             self._events.clear()
-            raise self._error(InvalidJsonError, "this is no JSON: malformed number") from None
+            raise self._error(InvalidJsonError, "invalid JSON: malformed number") from None
         if self._events:
-            # An event before the failure may be an error of its own, and then is the first.
+            # An event before the failure can be an error itself, which is then the first one.
             self._follow()
             self._events.clear()
         if failure:
@@ -209,10 +214,12 @@ class RootParser:
             message = message.decode("utf-8", "replace")
         reason = message.partition("\n")[0].partition("error: ")[2] or message
         if "UTF8" in reason:
-            return self._error(NotUtf8Error, "a byte that is not UTF-8")
+            return self._error(NotUtf8Error, NOT_UTF8)
         if "premature EOF" in reason:
-            reason = "the file ends in the middle; was it cut off?"
-        return self._error(InvalidJsonError, f"this is no JSON: {reason}")
+            reason = "the file is truncated; fetch it again"
+        if "trailing garbage" in reason:
+            return self._error(InvalidJsonError, TRAILING_DATA)
+        return self._error(InvalidJsonError, f"invalid JSON: {reason}")
 
     def _error(self, kind: type[DataError], message: str) -> DataError:
         return kind(
@@ -272,22 +279,22 @@ def parse_article(raw: bytes) -> Content:
     Raises:
         DataError: they are not one JSON object; without a place.
     """
-    view = sanitized(raw)
+    data = sanitized(raw)
     try:
         try:
-            return _content(_events_of(view), raw)
+            return _content(_events_of(data), raw)
         except UnicodeDecodeError:
-            raise NotUtf8Error("a string that is not UTF-8") from None
+            raise NotUtf8Error(NOT_UTF8) from None
         except _UNREADABLE_NUMBER:
-            return _content(_events_of(with_safe_numbers(view)), raw)
+            return _content(_events_of(with_safe_numbers(data)), raw)
     except (*_UNREADABLE_NUMBER, ijson.JSONError, NumberTooLongError):
-        raise InvalidJsonError("an article is not valid JSON") from None
+        raise InvalidJsonError("invalid JSON: an article cannot be parsed") from None
 
 
-def _events_of(view: bytes) -> list[tuple[str, Any]]:
+def _events_of(data: bytes) -> list[tuple[str, Any]]:
     events: list[tuple[str, Any]] = ijson.sendable_list()
     parser = _BACKEND.basic_parse_coro(events)
-    parser.send(view)
+    parser.send(data)
     parser.close()
     return events
 
@@ -295,13 +302,13 @@ def _events_of(view: bytes) -> list[tuple[str, Any]]:
 def _content(events: list[tuple[str, Any]], raw: bytes) -> Content:
     names: dict[str, str | None] = {}
     fields: dict[str, Any] = {}
-    to_reread: set[str] = set()  # the names whose text differs from the value's
+    to_reread: set[str] = set()  # names whose text can differ from that of ijson's value
     has_pick = False
     depth = 0
-    key = ""  # of the article's member that is next or open
-    wanted = _NOTHING  # fields of the extractor's block that is open
-    block: dict[str, Any] = {}  # that block
-    field: str | None = None  # the wanted field whose value is next or open
+    key = ""  # of the current member of the article
+    wanted = _NOTHING  # fields that are read of the open block
+    block: dict[str, Any] = {}  # the open block
+    field: str | None = None  # the field of the block whose value is read
     for event, value in events:
         if event == "map_key":
             if depth == 2:
@@ -322,14 +329,14 @@ def _content(events: list[tuple[str, Any]], raw: bytes) -> Content:
                 fields[key] = block if event == "start_map" else None
             elif key in _NAMES:
                 names[key] = str(value) if event in _NAMING else None
-                # ijson keeps the value of a number, and its text only if it is a whole one.
+                # ijson gives the value of a number, from which the text of an integer follows.
                 if event == "number" and (not isinstance(value, int) or value == 0):
                     to_reread.add(key)
         elif field is not None:
             if depth == 2:
                 block[field] = [] if is_start else value
             else:
-                block[field] = [None]  # a list or object counts by whether it is empty
+                block[field] = [None]  # of a list or object, only whether it is empty matters
         depth += is_start
     if to_reread:
         names |= _numbers_as_written(raw, to_reread)
@@ -337,7 +344,7 @@ def _content(events: list[tuple[str, Any]], raw: bytes) -> Content:
 
 
 def _numbers_as_written(raw: bytes, names: Iterable[str]) -> dict[str, str]:
-    """Return the members of an article that are numbers, as the text that the article has."""
+    """Return members of an article that are numbers, as the text in the article."""
     try:
         article = json.loads(raw, parse_int=str, parse_float=str)
     except (ValueError, RecursionError):  # too deep for Python's parser

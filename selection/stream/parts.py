@@ -8,12 +8,12 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Bytes outside every article.
+    """Bytes that are outside every article.
 
     Attributes:
         start: offset in the file.
         raw: the bytes.
-        skipped: how many items of ``articles`` that are not objects ended in them.
+        skipped: number of items of ``articles`` that are not objects and end in these bytes.
     """
 
     start: int
@@ -22,7 +22,7 @@ class Gap:
 
     @property
     def end(self) -> int:
-        """Offset behind the last byte."""
+        """The offset behind the last byte."""
         return self.start + len(self.raw)
 
 
@@ -42,13 +42,13 @@ class Item:
 
     @property
     def end(self) -> int:
-        """Offset behind the ``}``."""
+        """The offset behind the ``}``."""
         return self.start + len(self.raw)
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What is read of an article.
+    """The content of an article that is read.
 
     Attributes:
         id: the value of its ``id`` as text, if that is a string or a number.
@@ -83,5 +83,5 @@ class Article:
 
     @property
     def end(self) -> int:
-        """Offset behind the ``}``."""
+        """The offset behind the ``}``."""
         return self.start + len(self.raw)

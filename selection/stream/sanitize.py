@@ -10,27 +10,27 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-_is_plain: Callable[[bytes], bool] | None
+_needs_nothing: Callable[[bytes], bool] | None
 try:
     from selection.stream import _boundaries
 
-    _is_plain = _boundaries.is_plain
+    _needs_nothing = _boundaries.is_plain
 except ImportError:
-    _is_plain = None  # the searches below find the same, in several steps
+    _needs_nothing = None  # the searches below give the same result in several steps
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-#: The longest number that is read; a longer one is an error, so that memory stays bounded.
+#: The most characters of a number. A longer one is an error, so that memory stays bounded.
 LONGEST_NUMBER = 1 << 20
 
-# yajl accepts them as white space, RFC 8259 does not; inside a string they are wrong, too.
+# yajl accepts them as white space, RFC 8259 does not; it forbids them inside a string, too.
 _NOT_WHITE_SPACE = (b"\x0b", b"\x0c")
 _WRONG_EVERYWHERE = b"\x01"
 
 _LONGEST_ESCAPE = len(rb"\ud83d\ude00")
 
-# Complete escapes and what is between them. A high surrogate is complete when what follows it is
-# known.
+# Complete escapes and the bytes between them. A high surrogate is complete when the escape or
+# byte behind it is known.
 _WHOLE_ESCAPES = re.compile(
     rb"(?:[^\\]++"
     rb"|\\[^u]"
@@ -40,8 +40,8 @@ _WHOLE_ESCAPES = re.compile(
     re.DOTALL,
 )
 
-# Behind that many bytes without a backslash no escape is open. To search for such a place near the
-# end of the buffer saves a search of the whole buffer.
+# Behind that many bytes without a backslash no escape is open. Searching for such a place near the
+# end of the buffer avoids a search of the whole buffer.
 _NO_ESCAPE = re.compile(rb"[^\\]{%d}" % _LONGEST_ESCAPE)
 _NEAR = 1 << 10
 _FEW = 100
@@ -73,11 +73,11 @@ def sanitized(data: bytes) -> bytes:
     """Return bytes of a document with every lone surrogate replaced.
 
     Args:
-        data: neither end is inside an escape.
+        data: bytes that neither begin nor end within an escape.
     """
-    if _is_plain is not None and _is_plain(data):
+    if _needs_nothing is not None and _needs_nothing(data):
         return data
-    if _may_have_surrogates(data):
+    if _can_have_surrogates(data):
         data = _LONE_SURROGATE.sub(lambda m: _REPLACEMENT if m[1] else m[0], data)
     for byte in _NOT_WHITE_SPACE:
         if byte in data:
@@ -86,83 +86,86 @@ def sanitized(data: bytes) -> bytes:
 
 
 def with_safe_numbers(data: bytes) -> bytes:
-    """Return bytes of a document with every number replaced that ijson cannot hold.
+    """Return bytes of a document with every number replaced that ijson cannot represent.
 
     Args:
-        data: neither end is inside a string or a number.
+        data: bytes that neither begin nor end within a string or a number.
 
     Raises:
         NumberTooLongError: a number is longer than :data:`LONGEST_NUMBER`.
     """
-    view = Sanitizer()._shorten_numbers(data, is_complete=True)
-    if len(view) < len(data):
+    safe = Sanitizer()._replace_numbers(data, is_complete=True)
+    if len(safe) < len(data):
         raise NumberTooLongError
-    return view
+    return safe
 
 
 class Sanitizer:
-    """Sanitizes one document as it streams; :func:`sanitized` and safe numbers.
+    """Sanitizes one document, streaming: surrogates, numbers and the byte order mark.
 
     Attributes:
-        taken: how many bytes of the document were taken.
-        string_start: offset in the document of the string that is open behind them, or None.
+        size: number of bytes that were sanitized.
+        string_start: offset of the string that is open behind them, or None.
     """
 
     def __init__(self) -> None:
-        self.taken = 0
+        self.size = 0
         self.string_start: int | None = None
 
-    def take(self, buffer: bytes, is_complete: bool) -> bytes:
-        """Return the sanitized form of the longest beginning of ``buffer`` that can be judged.
+    def sanitize(self, buffer: bytes, is_complete: bool) -> bytes:
+        """Return the longest beginning of the next bytes that is complete, sanitized.
 
-        The rest (part of an escape, or a number or literal that may go on) must be at the
-        beginning of the next buffer. There is no rest if ``is_complete``.
+        The rest (part of an escape, or a number or literal that can continue) must be at the
+        beginning of the next buffer.
+
+        Args:
+            buffer: the next bytes.
+            is_complete: whether the buffer ends outside every token; then there is no rest.
 
         Raises:
             NumberTooLongError: a number is longer than :data:`LONGEST_NUMBER`.
         """
-        view = buffer
+        data = buffer
         if not is_complete and b"\\" in buffer[-_LONGEST_ESCAPE:]:
             clear = _NO_ESCAPE.search(buffer, len(buffer) - _NEAR)
             whole = _WHOLE_ESCAPES.match(buffer, clear.end() if clear else 0)
-            view = buffer[: whole.end() if whole else 0]
-        view = sanitized(view)
-        if self.taken == 0 and view.startswith(BYTE_ORDER_MARK):
-            view = view.replace(BYTE_ORDER_MARK, b"   ", 1)
-        view = self._shorten_numbers(view, is_complete)
-        self.taken += len(view)
-        return view
+            data = buffer[: whole.end() if whole else 0]
+        data = sanitized(data)
+        if self.size == 0 and data.startswith(BYTE_ORDER_MARK):
+            data = data.replace(BYTE_ORDER_MARK, b"   ", 1)
+        data = self._replace_numbers(data, is_complete)
+        self.size += len(data)
+        return data
 
-    def _shorten_numbers(self, view: bytes, is_complete: bool) -> bytes:
+    def _replace_numbers(self, data: bytes, is_complete: bool) -> bytes:
         parts: list[bytes] = []
         done = position = 0
-        if self.string_start is not None and (rest := _REST_OF_STRING.match(view)):
+        if self.string_start is not None and (rest := _REST_OF_STRING.match(data)):
             position = rest.end()
             if rest[1]:
                 self.string_start = None
-        for match in _STRING_OR_WORD.finditer(view, position):
+        for match in _STRING_OR_WORD.finditer(data, position):
             word = match["word"]
             if word is None:
                 if not match["closed"]:
-                    self.string_start = self.taken + match.start()
+                    self.string_start = self.size + match.start()
                 continue
             if len(word) > LONGEST_NUMBER:
-                # What comes before it is judged first, since it may be wrong, too.
+                # The bytes before it are parsed first, since they can have an error, too.
                 if match.start() == 0:
                     raise NumberTooLongError
-                view = view[: match.start()]
+                data = data[: match.start()]
                 break
-            if match.end() == len(view) and not is_complete:
-                view = view[: match.start()]
+            if match.end() == len(data) and not is_complete:
+                data = data[: match.start()]
             elif _is_unsafe(word) and _NUMBER.fullmatch(word):
-                parts += view[done : match.start()], b"false".ljust(len(word))
+                parts += data[done : match.start()], b"false".ljust(len(word))
                 done = match.end()
-        return b"".join([*parts, view[done:]]) if parts else view
+        return b"".join([*parts, data[done:]]) if parts else data
 
 
-def _may_have_surrogates(data: bytes) -> bool:
-    # Where there are few escapes, a look at each is many times faster than a search for three
-    # bytes in a row.
+def _can_have_surrogates(data: bytes) -> bool:
+    # For few escapes, checking each is many times faster than a search for three bytes in a row.
     at = data.find(b"\\u")
     for _ in range(_FEW):
         if at < 0 or data[at + 2 : at + 3] in (b"d", b"D"):

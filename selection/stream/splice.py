@@ -1,4 +1,4 @@
-"""Put the pick into an article's bytes and leave every other byte as it is (PRD 6.2, 6.3)."""
+"""Insert the pick into an article's bytes and leave every other byte as it is."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def insert_pick(raw: bytes, pick: Extractor, spans: Sequence[Span]) -> list[byte
     Args:
         raw: the article's bytes.
         pick: the value of ``selected_extractor``.
-        spans: the values that it replaces, as :func:`pick_spans` finds them. Without any, the
+        spans: the values that it replaces, as :func:`pick_spans` gives them. Without any, the
             member is added behind the last one, in the article's own style.
     """
     value = b'"%s"' % pick.encode()
@@ -44,31 +44,31 @@ def insert_pick(raw: bytes, pick: Extractor, spans: Sequence[Span]) -> list[byte
 
 
 def members_end(raw: bytes) -> int:
-    """Offset behind the last member of an article; behind the ``{`` if it has none."""
+    """Return the offset behind the last member of an article, behind the ``{`` if it is empty."""
     return len(raw[:-1].rstrip(_WHITE_SPACE))
 
 
 def _member_start(raw: bytes) -> bytes:
-    """What stands between the last value and the new one: comma, white space, key, colon."""
+    """Return the bytes between the last value and the new one: comma, white space, key, colon."""
     key = b'"%s"' % MEMBER.encode()
     first = _FIRST_MEMBER.match(raw)
     if first is None:
         return key + b": "
     indent, colon = first.groups()
-    # On one line nothing stands before the first member; then a comma is followed by
-    # what a colon is followed by.
+    # On one line there is no white space before the first member; then a comma is followed by
+    # the white space that follows a colon.
     return b"," + (indent or colon.partition(b":")[2]) + key + colon
 
 
 def pick_spans(raw: bytes) -> Iterator[Span]:
-    """Start and end of the value of each ``selected_extractor`` of an article.
+    """Give start and end of the value of each ``selected_extractor`` of an article.
 
     Args:
-        raw: an article's bytes. The parser has found them valid, and in valid JSON strings
-            and brackets alone tell what is nested in what.
+        raw: the bytes of a valid article; in valid JSON, strings and brackets determine what
+            is nested in what.
     """
     depth = 0
-    container: int | None = None  # where a value begins that is a list or an object
+    container: int | None = None  # offset of a value that is a list or an object
     for match in _KEY_STRING_OR_BRACKET.finditer(raw):
         string, colon = match.groups()
         if colon:

@@ -1,9 +1,9 @@
 """Cut the bytes of a batch into gaps and articles, streaming.
 
 :mod:`selection.stream.boundaries` proposes where an article begins and ends. One parser follows
-the root and is fed the bytes between the articles and a placeholder for each of them; an article's
-bytes go, whole, to a parser of their own. So every byte is parsed, and no piece ends inside a
-string, except in one that is longer than any buffer.
+the root and is fed the bytes between the articles and a placeholder for each of them; each article
+is parsed as a whole by a parser of its own. So every byte is parsed, and no piece ends inside a
+string, except in a string that is longer than the buffer.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from selection.stream.forms import HEAD_BYTES, other_form
 from selection.stream.parser import PLACEHOLDER, RootParser
 from selection.stream.parts import Gap, Item
 
-# The root's parser reads a longer article itself while it streams, so that an article without
-# an end is an error before it fills the memory. Such an article is parsed twice.
+# A longer article is also fed to the root's parser while it is read, so that an article without an
+# end is an error before it fills the memory. Such an article is parsed twice.
 _LONG_ARTICLE = 1 << 25
 
 
 def unparsed_parts(
     source: Readable, read_size: int = READ_SIZE, find: Find | None = None
 ) -> Iterator[Gap | Item]:
-    """Cut a batch into gaps and articles, which only :func:`parse_article` proves to be valid.
+    """Cut a batch into gaps and articles; :func:`parse_article` then proves an article valid.
 
     Args:
         source: the batch, at its beginning.
@@ -40,15 +40,15 @@ def unparsed_parts(
         find: the search for boundaries; by default the one in use.
 
     Raises:
-        DataError: it is not a batch; without its exact place, for which see
+        DataError: it is not a batch; without the exact place, for which see
             :func:`selection.stream.locate.first_error`.
     """
     splitter = _Splitter(find)
     chunk = read_head(source) + source.read(read_size)
     while chunk:
-        yield from splitter.take(chunk)
+        yield from splitter.feed(chunk)
         # A buffer that holds part of a long article doubles, which keeps the copying linear.
-        chunk = source.read(max(read_size, splitter.kept))
+        chunk = source.read(max(read_size, splitter.buffered))
     splitter.close()
 
 
@@ -56,7 +56,7 @@ def read_head(source: Readable) -> bytes:
     """Read the first bytes of a document and check that they can be those of a batch.
 
     Raises:
-        DataError: they are those of a file in another form, which the error names.
+        DataError: they are those of another format, which the error names.
     """
     head = b""
     while len(head) < HEAD_BYTES and (chunk := source.read(HEAD_BYTES - len(head))):
@@ -67,26 +67,26 @@ def read_head(source: Readable) -> bytes:
 
 
 class _Splitter:
-    """Cuts the bytes of one document, which it takes in order."""
+    """Cuts the bytes of one document, which it is fed in order."""
 
     def __init__(self, find: Find | None) -> None:
         self._boundaries = Boundaries(find)
         self._root = RootParser()
         self._buffer = b""
         self._offset = 0  # of the buffer in the document
-        self._searched = 0  # in the buffer: behind what was searched
-        self._fed = 0  # behind what the root's parser has
-        self._begin = 0  # of what no part has
+        self._searched = 0  # in the buffer: behind the bytes that were searched
+        self._fed = 0  # behind the bytes that the root's parser has
+        self._begin = 0  # of the bytes that are not in a part yet
         self._in_list = False
         self._in_article = False  # which then begins at self._begin
 
     @property
-    def kept(self) -> int:
-        """How many bytes are kept because their part is not complete."""
+    def buffered(self) -> int:
+        """The number of bytes that are buffered because their part is not complete."""
         return len(self._buffer)
 
-    def take(self, chunk: bytes) -> Iterator[Gap | Item]:
-        """Give the parts that end in the next bytes."""
+    def feed(self, chunk: bytes) -> Iterator[Gap | Item]:
+        """Cut the next bytes and give the parts that end in them."""
         self._buffer = self._buffer + chunk if self._buffer else chunk
         while self._searched < len(self._buffer):
             offset = self._offset
@@ -127,7 +127,7 @@ class _Splitter:
         self._begin = end
         if len(raw) > _LONG_ARTICLE:
             self._feed(end, is_complete=True)
-            self._forget(end)  # it is not kept twice while it is decided
+            self._forget(end)  # while it is decided, memory holds it once
         else:
             self._root.feed(PLACEHOLDER, is_complete=True)
             self._fed = end
