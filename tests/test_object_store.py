@@ -1,18 +1,21 @@
-"""Batches in object storage: addresses, reading, writing, failures, on a real S3 server."""
+"""Batches in object storage: addresses, reading, writing, failures, on a real S3 store."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+from redis import Redis
 
 from selection.errors import (
     CredentialsError,
@@ -39,6 +42,7 @@ from selection.storage.object_address import is_inside_roots, parse_address
 from selection.storage.object_input import RANGE, ObjectInput
 from selection.storage.object_output import PART, ObjectOutput
 from selection.storage.object_store import Fault, bucket_url, fault_of
+from tests.support.command import run
 from tests.support.object_server import (
     KEY_ID,
     SECRET,
@@ -48,6 +52,9 @@ from tests.support.object_server import (
     running_object_server,
     running_proxy,
 )
+from tests.support.process import until
+from tests.support.queue_server import Server, Workers, children, kill
+from worker import Settings, SettingsError, enqueue
 
 ROOTS = ("s3://bucket/in/",)
 INPUT = "s3://bucket/in/a.json"
@@ -56,12 +63,12 @@ OUTPUT = "s3://bucket/out/a.json"
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[ObjectServer]:
-    with running_object_server() as server:
-        yield server
+    with running_object_server() as store:
+        yield store
 
 
 @pytest.fixture
-def server(running: ObjectServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ObjectServer:
+def store(running: ObjectServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ObjectServer:
     running.reset()
     use(monkeypatch, running.environment())
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -70,10 +77,15 @@ def server(running: ObjectServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 
 @pytest.fixture
-def proxy(server: ObjectServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
-    with running_proxy(server) as started:
+def proxy(store: ObjectServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
+    with running_proxy(store) as started:
         use(monkeypatch, started.environment)
         yield started
+
+
+@pytest.fixture
+def client(server: Server) -> Redis:
+    return server.client()
 
 
 def use(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> None:
@@ -201,7 +213,7 @@ def test_the_endpoint_comes_from_the_usual_variables(variables: dict[str, str], 
 # Reading
 
 
-def test_an_object_is_read_in_order_and_again(server: ObjectServer) -> None:
+def test_an_object_is_read_in_order_and_again(store: ObjectServer) -> None:
     source = ObjectInput(INPUT, ROOTS)
     assert (source.size, source.status) == (10, None)
     assert [source.read(4), source.read(4), source.read(4), source.read(4)] == [
@@ -218,14 +230,14 @@ def test_an_object_is_read_in_order_and_again(server: ObjectServer) -> None:
     source.close()
 
 
-def test_an_empty_object_has_no_bytes(server: ObjectServer) -> None:
-    server.put("in/empty.json", b"")
+def test_an_empty_object_has_no_bytes(store: ObjectServer) -> None:
+    store.put("in/empty.json", b"")
     source = ObjectInput("s3://bucket/in/empty.json")
     assert (source.size, source.read(10)) == (0, b"")
 
 
-def test_a_key_can_have_any_letters(server: ObjectServer) -> None:
-    server.put("in/ü %41+&=.json", b"abc")
+def test_a_key_can_have_any_letters(store: ObjectServer) -> None:
+    store.put("in/ü %41+&=.json", b"abc")
     assert read_all(ObjectInput("s3://bucket/in/ü %41+&=.json")) == b"abc"
 
 
@@ -264,11 +276,11 @@ def test_an_object_that_is_removed_meanwhile_has_changed(proxy: Proxy) -> None:
         source.check_unchanged()
 
 
-def test_a_change_after_the_last_byte_is_an_error(server: ObjectServer) -> None:
+def test_a_change_after_the_last_byte_is_an_error(store: ObjectServer) -> None:
     source = ObjectInput(INPUT)
     read_all(source)
     source.check_unchanged()
-    server.put("in/a.json", b"9876543210")
+    store.put("in/a.json", b"9876543210")
     with pytest.raises(InputChangedError):
         source.check_unchanged()
 
@@ -324,9 +336,7 @@ def test_a_truncated_range_is_an_error(proxy: Proxy) -> None:
         ("s3://bucket/in/../a.json", InputNameError),
     ],
 )
-def test_what_is_not_there_is_final(
-    server: ObjectServer, path: str, kind: type[InputError]
-) -> None:
+def test_what_is_not_there_is_final(store: ObjectServer, path: str, kind: type[InputError]) -> None:
     with pytest.raises(kind) as caught:
         ObjectInput(path)
     assert (caught.value.retryable, caught.value.exit_code, caught.value.path) == (False, 66, path)
@@ -356,7 +366,7 @@ def test_a_refusal_is_final_and_keeps_secrets(
 
 @pytest.mark.slow
 def test_missing_credentials_are_final(
-    server: ObjectServer, monkeypatch: pytest.MonkeyPatch
+    store: ObjectServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
@@ -368,7 +378,7 @@ def test_missing_credentials_are_final(
 
 @pytest.mark.slow
 def test_a_server_that_does_not_answer_is_retryable(
-    server: ObjectServer, monkeypatch: pytest.MonkeyPatch
+    store: ObjectServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     with pytest.raises(ReadError, match="the connection failed"):
@@ -417,17 +427,17 @@ def test_the_meaning_of_other_failures() -> None:
 
 
 @pytest.mark.parametrize("size", [0, 10, PART, 2 * PART + 5], ids=["0", "10", "part", "parts"])
-def test_an_output_is_whole(server: ObjectServer, size: int) -> None:
+def test_an_output_is_whole(store: ObjectServer, size: int) -> None:
     content = os.urandom(size)
     write(content, ObjectInput(INPUT))
-    assert server.get("out/a.json") == content
-    assert server.uploads() == []
-    assert server.keys() == ["in/a.json", "out/a.json"]
+    assert store.get("out/a.json") == content
+    assert store.uploads() == []
+    assert store.keys() == ["in/a.json", "out/a.json"]
 
 
 @pytest.mark.parametrize("size", [10, 2 * PART + 5])
-def test_a_failed_run_leaves_nothing(server: ObjectServer, size: int) -> None:
-    server.put("out/a.json", b"before")
+def test_a_failed_run_leaves_nothing(store: ObjectServer, size: int) -> None:
+    store.put("out/a.json", b"before")
 
     def interrupted() -> None:
         with ObjectOutput(OUTPUT, ObjectInput(INPUT)) as output:
@@ -437,8 +447,8 @@ def test_a_failed_run_leaves_nothing(server: ObjectServer, size: int) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         interrupted()
-    assert server.get("out/a.json") == b"before"
-    assert server.uploads() == []
+    assert store.get("out/a.json") == b"before"
+    assert store.uploads() == []
 
 
 def test_a_part_that_fails_is_sent_again(proxy: Proxy) -> None:
@@ -465,18 +475,18 @@ def test_parts_that_cannot_be_sent_end_the_run(proxy: Proxy, method: str) -> Non
     assert proxy.server.keys() == ["in/a.json"]
 
 
-def test_an_upload_that_another_run_aborts_is_retryable(server: ObjectServer) -> None:
+def test_an_upload_that_another_run_aborts_is_retryable(store: ObjectServer) -> None:
     def aborted() -> None:
         with ObjectOutput(OUTPUT, ObjectInput(INPUT)) as output:
             output.write((bytes(2 * PART),))
             output.write((bytes(PART),))
-            (upload,) = server.uploads()
-            server.request("DELETE", f"bucket/out/a.json?uploadId={upload}")
+            (upload,) = store.uploads()
+            store.request("DELETE", f"bucket/out/a.json?uploadId={upload}")
 
     with pytest.raises(WriteError) as caught:
         aborted()
     assert caught.value.retryable
-    assert server.keys() == ["in/a.json"]
+    assert store.keys() == ["in/a.json"]
 
 
 @pytest.mark.parametrize(
@@ -488,13 +498,11 @@ def test_an_upload_that_another_run_aborts_is_retryable(server: ObjectServer) ->
         (INPUT, OutputIsInputError),
     ],
 )
-def test_a_wrong_place_is_final(
-    server: ObjectServer, path: str, kind: type[SelectionError]
-) -> None:
+def test_a_wrong_place_is_final(store: ObjectServer, path: str, kind: type[SelectionError]) -> None:
     with pytest.raises(kind) as caught:
         write(b"x", ObjectInput(INPUT), path)
     assert (caught.value.retryable, caught.value.exit_code) == (False, 73)
-    assert server.get("in/a.json") == b"0123456789"
+    assert store.get("in/a.json") == b"0123456789"
 
 
 def test_a_denied_output_is_final(proxy: Proxy) -> None:
@@ -527,51 +535,49 @@ with ObjectOutput({OUTPUT!r}, ObjectInput({INPUT!r})) as output:
 """
 
 
-def writing(server: ObjectServer) -> subprocess.Popen[str]:
+def writing(store: ObjectServer) -> subprocess.Popen[str]:
     """Start a process that is in the middle of an upload."""
     process = subprocess.Popen(
         [sys.executable, "-c", KILLED], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
-    assert len(server.uploads()) == 1
+    assert len(store.uploads()) == 1
     return process
 
 
-def test_the_next_run_aborts_what_a_killed_writer_left(
-    server: ObjectServer, tmp_path: Path
-) -> None:
-    process = writing(server)
+def test_the_next_run_aborts_what_a_killed_writer_left(store: ObjectServer, tmp_path: Path) -> None:
+    process = writing(store)
     process.kill()
     process.communicate(timeout=60)
-    assert server.keys() == ["in/a.json"]
+    assert store.keys() == ["in/a.json"]
     write(b"done", ObjectInput(INPUT))
-    assert server.get("out/a.json") == b"done"
-    assert server.uploads() == []
+    assert store.get("out/a.json") == b"done"
+    assert store.uploads() == []
     assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == []
 
 
-def test_the_upload_of_a_living_writer_stays(server: ObjectServer) -> None:
-    process = writing(server)
+def test_the_upload_of_a_living_writer_stays(store: ObjectServer) -> None:
+    process = writing(store)
     write(bytes(2 * PART), ObjectInput(INPUT))
-    assert len(server.uploads()) == 1
+    assert len(store.uploads()) == 1
     process.communicate("\n", timeout=60)
     assert process.returncode == 0
-    assert server.get("out/a.json") == bytes(20 << 20) + b"x"
-    assert server.uploads() == []
+    assert store.get("out/a.json") == bytes(20 << 20) + b"x"
+    assert store.uploads() == []
 
 
 def test_the_upload_of_another_machine_is_aborted_when_it_is_old(
-    server: ObjectServer, monkeypatch: pytest.MonkeyPatch
+    store: ObjectServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Uploads that this machine has no record of; the server says when their part came.
-    fresh = server.begin_upload("out/a.json")
+    fresh = store.begin_upload("out/a.json")
     write(b"done", ObjectInput(INPUT))
-    assert server.uploads() == [fresh]
-    other = server.begin_upload("out/a.json2")
+    assert store.uploads() == [fresh]
+    other = store.begin_upload("out/a.json2")
     monkeypatch.setattr("selection.storage.object_uploads._ABANDONED", timedelta(seconds=-5))
     write(b"done", ObjectInput(INPUT))
-    assert server.uploads() == [other]
+    assert store.uploads() == [other]
 
 
 def test_a_writer_need_not_list_uploads(proxy: Proxy) -> None:
@@ -626,3 +632,149 @@ def test_a_run_on_local_files_imports_nothing_of_this(tmp_path: Path) -> None:
         timeout=60,
     )
     assert (done.stdout, done.stderr) == ("[]\n[]\n", "")
+
+
+# Commands and jobs
+
+
+def large() -> bytes:
+    """A batch of some 12 MB, which is two parts."""
+    words = " ".join(f"w{number}" for number in range(20_000))
+    return json.dumps({"articles": [{"newspaper4k": {"text": words}}] * 90}).encode()
+
+
+SAMPLE = b'{"articles": [{"id": "1", "newspaper4k": {"text": "a b c d e f"}}]}'
+PICK = b'{"articles": [{"id": "1", "newspaper4k": {"text": "a b c d e f"}'
+PICKED = PICK + b', "selected_extractor": "newspaper4k"}]}'
+
+
+@pytest.fixture
+def batches(store: ObjectServer) -> ObjectServer:
+    store.put("in/a.json", SAMPLE)
+    store.put("in/b/c.json", SAMPLE)
+    store.put("in/b/.hidden/d.json", SAMPLE)
+    store.put("in/b/c_selected.json", PICKED)
+    store.put("in-other/e.json", SAMPLE)
+    return store
+
+
+def test_an_object_is_selected_beside_itself(batches: ObjectServer) -> None:
+    done = run("run", INPUT)
+    assert (done.returncode, batches.get("in/a_selected.json")) == (0, PICKED)
+    verified = run("verify", INPUT, "s3://bucket/in/a_selected.json")
+    assert verified.returncode == 0, verified.stderr
+    explained = run("explain", INPUT, "--json")
+    assert json.loads(explained.stdout)["extractor"] == "newspaper4k"
+
+
+def test_files_and_objects_mix(batches: ObjectServer, tmp_path: Path) -> None:
+    local = tmp_path / "a.json"
+    local.write_bytes(SAMPLE)
+    assert run("run", local, "-o", "s3://bucket/out/x.json").returncode == 0
+    assert batches.get("out/x.json") == PICKED
+    assert run("run", INPUT, "-o", tmp_path / "b.json").returncode == 0
+    assert (tmp_path / "b.json").read_bytes() == PICKED
+    assert run("report", INPUT, "-o", tmp_path / "r.html").returncode == 0
+    assert (tmp_path / "r.html").stat().st_size > 10_000
+    assert run("report", INPUT).returncode == 0
+    assert b"<html" in batches.get("in/a_report.html")
+
+
+def test_a_folder_of_objects_keeps_its_folders(batches: ObjectServer) -> None:
+    done = run("run", "s3://bucket/in/", "-r", "--output-dir", "s3://bucket/out/", "--json")
+    assert done.returncode == 0, done.stderr
+    outputs = [json.loads(line)["output"] for line in done.stdout.splitlines()]
+    assert outputs == ["s3://bucket/out/a_selected.json", "s3://bucket/out/b/c_selected.json"]
+    assert batches.get("out/b/c_selected.json") == PICKED
+
+
+def test_a_folder_of_objects_is_listed_to_any_depth_only_when_asked(
+    batches: ObjectServer, tmp_path: Path
+) -> None:
+    done = run("run", "s3://bucket/in/", "-o", f"{tmp_path}/")
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in tmp_path.glob("*.json")] == ["a_selected.json"]
+    missing = run("run", "s3://bucket/none/")
+    assert (missing.returncode, "no *.json" in missing.stderr) == (66, True)
+    assert run("run", "s3://nobucket/in/").returncode == 66
+
+
+def test_a_bad_object_leaves_no_output(batches: ObjectServer) -> None:
+    batches.put("in/bad.json", b'{"articles": [{}, x]}')
+    done = run("run", "s3://bucket/in/bad.json")
+    assert (done.returncode, "line 1 column 19" in done.stderr) == (65, True)
+    assert "in/bad_selected.json" not in batches.keys()  # noqa: SIM118, a method of its own
+
+
+@pytest.mark.slow
+def test_a_large_object_is_decided_by_several_processes(batches: ObjectServer) -> None:
+    batches.put("in/large.json", large())
+    done = run("run", "s3://bucket/in/large.json", "--jobs", "2")
+    assert done.returncode == 0, done.stderr
+    picked = json.loads(batches.get("in/large_selected.json"))["articles"]
+    assert [each["selected_extractor"] for each in picked] == ["newspaper4k"] * 90
+    assert batches.uploads() == []
+
+
+def test_a_job_reads_and_writes_objects(
+    batches: ObjectServer, workers: Workers, client: Redis
+) -> None:
+    settings = replace(workers.settings, roots=("s3://bucket/in/",))
+    first = enqueue(INPUT, connection=client, settings=settings)
+    assert enqueue(INPUT, connection=client, settings=settings).id == first.id
+    variables = {**os.environ, "SELECTION_ROOTS": "s3://bucket/in/"}
+    workers.start("--burst", **variables).wait(60)
+    assert batches.get("in/a_selected.json") == PICKED
+    assert first.get_status(refresh=True) == "finished"
+    assert SECRET.encode() not in b"".join(
+        client.dump(key) or b"" for key in client.scan_iter(count=1000)
+    )
+    batches.put("in/a.json", SAMPLE + b"\n")
+    assert enqueue(INPUT, connection=client, settings=settings).id != first.id
+
+
+@pytest.mark.slow
+def test_a_job_that_is_killed_in_the_middle_of_an_upload_is_done_again(
+    batches: ObjectServer, proxy: Proxy, workers: Workers, client: Redis
+) -> None:
+    batches.put("in/large.json", large())
+    is_there, go_on = threading.Event(), threading.Event()
+
+    def hang() -> None:
+        is_there.set()
+        go_on.wait(60)
+
+    proxy.breaks = [Break("PUT", "partNumber=2", before=hang)]
+    settings = workers.settings
+    job = enqueue("s3://bucket/in/large.json", connection=client, settings=settings)
+    worker = workers.start("--with-scheduler", **os.environ)
+    assert is_there.wait(60)
+    # The work-horse leads a process group of its own; the scheduler does not.
+    (horse,) = [pid for pid in children(worker.pid) if os.getpgid(pid) == pid]
+    until(batches.uploads, "the upload is listed")
+    kill(horse)
+    go_on.set()
+    until(lambda: job.get_status(refresh=True) == "finished", "the job is done again", worker)
+    picked = json.loads(batches.get("in/large_selected.json"))["articles"]
+    assert [each["selected_extractor"] for each in picked] == ["newspaper4k"] * 90
+    assert batches.uploads() == []
+
+
+def test_a_job_outside_the_allowed_addresses_is_refused(
+    batches: ObjectServer, workers: Workers, client: Redis, tmp_path: Path
+) -> None:
+    settings = replace(workers.settings, roots=("s3://bucket/in/",))
+    with pytest.raises(InputForbiddenError):
+        enqueue("s3://bucket/in-other/e.json", connection=client, settings=settings)
+    with pytest.raises(OutputForbiddenError):
+        enqueue(INPUT, OUTPUT, connection=client, settings=settings)
+    (tmp_path / "a.json").write_bytes(SAMPLE)
+    with pytest.raises(InputForbiddenError):
+        enqueue(tmp_path / "a.json", connection=client, settings=settings)
+
+
+def test_roots_can_be_addresses() -> None:
+    both = Settings.from_variables({"SELECTION_ROOTS": "/data:s3://bucket/in/:az://c/:/more"})
+    assert both.roots == ("/data", "s3://bucket/in/", "az://c/", "/more")
+    with pytest.raises(SettingsError, match="SELECTION_ROOTS"):
+        Settings.from_variables({"SELECTION_ROOTS": "s3://bucket/in/../"})
