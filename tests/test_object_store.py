@@ -17,6 +17,8 @@ from urllib.parse import unquote
 import pytest
 from redis import Redis
 
+from selection import select_file
+from selection.cli.plan import plan
 from selection.errors import (
     CredentialsError,
     ExtraMissingError,
@@ -407,13 +409,19 @@ def test_an_object_outside_the_roots_is_not_asked_for(proxy: Proxy) -> None:
     assert proxy.seen == []
 
 
-def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "obstore", None)
     monkeypatch.setitem(sys.modules, "obstore.store", None)
     message = r"pip install 'deterministic-content-selection\[object-store\]'"
     with pytest.raises(ExtraMissingError, match=message) as caught:
         ObjectInput(INPUT)
     assert (caught.value.retryable, caught.value.exit_code) == (False, 69)
+    local = tmp_path / "a.json"
+    local.write_bytes(SAMPLE)
+    with pytest.raises(ExtraMissingError, match=message):
+        select_file(local, OUTPUT)
+    (error,) = plan(["s3://bucket/in/"]).errors
+    assert isinstance(error, ExtraMissingError)
 
 
 def test_the_meaning_of_other_failures() -> None:

@@ -56,11 +56,12 @@ def object_exists(path: str) -> bool:
     Raises:
         SelectionError: this cannot be found out.
     """
+    address = parse_address(path)
+    store = open_store(address)
     from obstore import head
 
-    address = parse_address(path)
     try:
-        start(head, open_store(address), address.key).result()
+        start(head, store, address.key).result()
     except Exception as error:
         if fault_of(error)[0] is Fault.MISSING_OBJECT:
             return False

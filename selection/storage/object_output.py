@@ -68,6 +68,7 @@ class ObjectOutput:
 
     def __enter__(self) -> ObjectOutput:
         self._address = check_address(self.path, self._source, self._roots)
+        store = open_store(self._address)
         from obstore import open_writer
 
         part = max(PART, (self._source.size or 0) // 2000)
@@ -77,7 +78,7 @@ class ObjectOutput:
         self._pending: Future[None] | None = None
         self._call(self._upload.prepare)
         self._writer: WritableFile = open_writer(
-            open_store(self._address),
+            store,
             self._address.key,
             buffer_size=part,
             max_concurrency=_CONCURRENT_PARTS,
