@@ -185,7 +185,7 @@ def test_a_backend_that_is_none_is_a_wrong_setting(monkeypatch: pytest.MonkeyPat
     for command in (["--version"], ["run", "batch.json"]):
         done = run(*command, SELECTION_BACKEND="fast")
         assert (done.returncode, done.stdout) == (2, "")
-        assert "SELECTION_BACKEND=fast: there is no such backend" in done.stderr
+        assert "SELECTION_BACKEND=fast: unknown backend" in done.stderr
     from selection.text.backend import backend
 
     backend.cache_clear()
