@@ -431,6 +431,27 @@ def test_the_meaning_of_other_failures() -> None:
     assert fault_of(OSError("status code: 400 <Code>InvalidRequest</Code>"))[0] is Fault.FINAL
 
 
+FORKED = f"""
+import os
+from selection.storage.object_input import ObjectInput
+ObjectInput({INPUT!r})
+if os.fork() == 0:
+    try:
+        ObjectInput({INPUT!r})
+    except RuntimeError as error:
+        print(error, flush=True)
+    os._exit(0)
+os.wait()
+"""
+
+
+def test_a_forked_process_is_refused_and_does_not_wait_for_ever(store: ObjectServer) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=60
+    )
+    assert "start it with spawn" in done.stdout
+
+
 # Writing
 
 
