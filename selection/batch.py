@@ -8,18 +8,25 @@ import time
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from selection.errors import OutputFolderMissingError
+from selection.errors import OutputFolderMissingError, SelectionError
 from selection.field_check import FieldCheck
 from selection.model import Extractor, Rule
 from selection.reader import BY_NAME, BatchReader, Progress, ReadOptions
+from selection.storage.address import is_address
 from selection.storage.interface import READ_SIZE
 from selection.storage.names import compression_of, default_output
-from selection.storage.opening import check_output, format_without_name, is_pipe, open_output
+from selection.storage.opening import (
+    check_output,
+    format_without_name,
+    is_pipe,
+    open_input,
+    open_output,
+)
 from selection.stream.parts import Gap
 from selection.stream.splice import insert_pick
 
@@ -134,8 +141,12 @@ def is_large(path: str) -> bool:
 
 def size_of(path: str) -> int:
     """Return about how many bytes a batch has; 0 if that cannot be found out."""
-    with suppress(OSError, ValueError):
-        size = os.stat(path).st_size
+    with suppress(OSError, ValueError, SelectionError):
+        if is_address(path):
+            with closing(open_input(path)) as source:
+                size = source.size or 0
+        else:
+            size = os.stat(path).st_size
         return size * _TIMES_DECOMPRESSED if compression_of(path) else size
     return 0
 
@@ -199,7 +210,7 @@ def select_with(
 
 def check_files(
     path: str, output: str | None = None, roots: Sequence[str] = ()
-) -> tuple[os.stat_result, str]:
+) -> tuple[tuple[str, ...], int | None, str]:
     """Check, without reading it, that a batch can be opened and its output can be made.
 
     The folder of the output can be missing: it can exist for the workers, or appear later.
@@ -208,7 +219,8 @@ def check_files(
         path, output, roots: as for :func:`select_file`.
 
     Returns:
-        The status of the file, and the path of its output.
+        What is read, its size, and the path of its output. The first is the path, links
+        resolved, and the version, which differ between two versions of a batch.
 
     Raises:
         InputError, OutputError, TransferError: as :func:`select_file`.
@@ -217,6 +229,5 @@ def check_files(
     with BatchReader(path, roots) as reader:
         with suppress(OutputFolderMissingError):
             check_output(target, reader.input, roots)
-        found = reader.input.status
-        assert found  # so far every input is a local file
-        return found, target
+        name = path if is_address(path) else os.path.realpath(path)
+        return (name, *reader.input.version), reader.input.size, target

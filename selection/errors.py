@@ -90,12 +90,6 @@ class BackendError(SelectionError):
     exit_code = 2
 
 
-class ExtraMissingError(SelectionError):
-    """A library that the file needs is not installed; the message names the extra."""
-
-    exit_code = 2
-
-
 class CompressionLevelError(SelectionError):
     """The compression format does not have the compression level."""
 
@@ -183,6 +177,14 @@ class InputDeniedError(InputError):
     """The permissions of the input do not allow reading."""
 
 
+class InputObjectMissingError(InputError):
+    """The object store has no object of that name."""
+
+
+class InputBucketMissingError(InputError):
+    """The object store has no bucket of that name."""
+
+
 class InputNotFileError(InputError):
     """The input is a folder, a pipe or a device, not a regular file."""
 
@@ -207,12 +209,32 @@ class OutputFolderMissingError(OutputError):
     retryable = True
 
 
+class OutputBucketMissingError(OutputError):
+    """The object store has no bucket of that name."""
+
+
+class OutputDeniedError(OutputError):
+    """The object store does not allow writing the object."""
+
+
 class OutputNameError(OutputError):
     """The name of the output is not UTF-8, so a summary or a queue cannot contain it."""
 
 
 class OutputForbiddenError(OutputError):
     """The output is outside the allowed folders."""
+
+
+class CredentialsError(SelectionError):
+    """The object store refuses the credentials, or none were found."""
+
+    exit_code = 77
+
+
+class ExtraMissingError(SelectionError):
+    """A library that is needed is not installed; the message names the extra that has it."""
+
+    exit_code = 69
 
 
 class TransferError(SelectionError):

@@ -60,7 +60,7 @@ ARTICLES = [batches.picks_newspaper4k(id=1), batches.picks_trafilatura(id=2)]
 
 
 def plain(tmp_path: Path) -> tuple[bytes, bytes]:
-    """A batch and its output."""
+    """Return a batch and its output."""
     path = batches.write(tmp_path / "plain.json", ARTICLES)
     return path.read_bytes(), Path(select_file(path).output).read_bytes()
 

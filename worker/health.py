@@ -1,4 +1,4 @@
-"""The health check of a worker's container: is a worker on this host alive?
+"""The health check of a worker's container: whether a worker on this host is alive.
 
 It runs every few seconds beside each worker, so it imports little and implements the server's
 protocol itself: the import of the client library alone takes longer than the check.

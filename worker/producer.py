@@ -15,7 +15,9 @@ from rq import Queue, Retry
 from rq.exceptions import DuplicateJobError
 from rq.job import Job
 
-from selection.batch import check_files
+from selection.batch import check_files, size_of
+from selection.storage.address import is_address
+from selection.storage.opening import exists
 from worker.settings import Settings
 from worker.state.events import STREAM, Event, publish
 from worker.state.job_call import FUNCTION
@@ -45,14 +47,15 @@ def enqueue(
 ) -> Job:
     """Enqueue one batch, unless it is enqueued already.
 
-    The job's id is derived from the file's real path, size and modification time and from
-    the output's path: the same file is one job as long as Redis keeps it, and a changed file
-    is a new job. A job that failed is enqueued again, and so is a finished one whose output
-    does not exist, one in a form that the workers of these settings cannot read, and one that
-    no list of the queue has.
+    The job's id is derived from the file's real path, size and modification time, or from an
+    object's address, ETag, size and version, and from the output's path: the same file is one
+    job as long as Redis keeps it, and a changed file is a new job. A job that failed is
+    enqueued again, and so is a finished one whose output does not exist, one in a form that
+    the workers of these settings cannot read, and one that no list of the queue has.
 
     Args:
-        path: the batch. It must be readable here under the name that the workers use.
+        path: the batch, a file or the address of an object. It must be readable here under the
+            name that the workers use.
         output: where to write; by default ``<name>_selected.json`` beside the batch.
         connection: a client of the server; by default that of the settings.
         settings: by default those of the environment.
@@ -67,11 +70,11 @@ def enqueue(
     """
     settings = settings or Settings.from_environment()
     batch, target = _absolute(path), None if output is None else _absolute(output)
-    found, final = check_files(batch, target, settings.roots)
+    found, size, final = check_files(batch, target, settings.roots)
     queue = open_queue(connection or settings.connect(), settings)
-    job_id = _job_id(os.path.realpath(batch), found, os.path.realpath(final))
+    job_id = _job_id(*found, final if is_address(final) else os.path.realpath(final))
     while True:
-        job = _new(queue, job_id, batch, target, found.st_size, settings)
+        job = _new(queue, job_id, batch, target, size or 0, settings)
         if job is not None:
             return job
         record = next(read_records(queue.connection, [job_id]), None)
@@ -84,6 +87,8 @@ def enqueue(
 
 
 def _absolute(path: str | os.PathLike[str]) -> str:
+    if is_address(os.fspath(path)):
+        return os.fspath(path)
     name = os.path.join(os.getcwd(), path)
     parts = name.split("/")
     if ".." in parts or parts[-1] in ("", "."):
@@ -92,8 +97,8 @@ def _absolute(path: str | os.PathLike[str]) -> str:
     return os.path.abspath(name)
 
 
-def _job_id(path: str, found: os.stat_result, output: str) -> str:
-    identity = "\0".join([path, str(found.st_size), str(found.st_mtime_ns), output])
+def _job_id(*identity_parts: str) -> str:
+    identity = "\0".join(identity_parts)
     return f"selection-{hashlib.sha256(os.fsencode(identity)).hexdigest()[:32]}"
 
 
@@ -135,7 +140,7 @@ def _is_due(queue: Queue, record: Record, final: str, settings: Settings) -> boo
     if record.state in _RETRIED:
         return True
     if record.state is JobState.FINISHED:
-        return not os.path.exists(final)
+        return not exists(final)
     wanted = Form.JSON if settings.uses_json else Form.PICKLE
     if record.state in _WAITING and record.payload.form is not wanted:
         return True
@@ -160,10 +165,8 @@ def requeue(connection: Redis, settings: Settings, job_id: str) -> None:
     path, output = record.payload.path, record.payload.output
     if not record.payload.is_ours or path is None:
         raise RequeueError("its payload is not one of this project; enqueue its file")
-    try:
-        size = os.stat(path).st_size
-    except (OSError, ValueError):  # it can exist when the job runs
-        size = record.meta.bytes_total or 0
+    # The batch can exist for the workers only.
+    size = size_of(path) or record.meta.bytes_total or 0
     try:
         remove_job(connection, settings, record)
     except WatchError:

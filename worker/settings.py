@@ -9,10 +9,12 @@ whole health check takes 70 ms.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from selection.storage.address import is_address
 from worker.address import Address, AddressError, find_address, parse_url
 
 # The health check must not import these.
@@ -33,11 +35,23 @@ def _text(name: str, text: str) -> str:
 
 
 def _folders(name: str, text: str) -> tuple[str, ...]:
-    folders = tuple(part for part in text.split(":") if part.strip())
+    # The colon of an address is followed by two slashes.
+    folders = tuple(part for part in re.split(r":(?!//)", text) if part.strip())
     # An intended restriction without a folder would allow every path.
     if not folders:
         raise SettingsError(f"{name} must name folders, separated by colons, not {text!r}")
+    for address in filter(is_address, folders):
+        _check_address(name, address)
     return folders
+
+
+def _check_address(name: str, address: str) -> None:
+    from selection.storage.object_address import parse_address
+
+    try:
+        parse_address(address)
+    except ValueError as error:
+        raise SettingsError(f"{name}: {address!r}: {error}") from None
 
 
 def _whole(least: int) -> Callable[[str, str], int]:

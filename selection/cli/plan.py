@@ -11,7 +11,13 @@ import click
 
 from selection.cli.printable import printable
 from selection.errors import InputDeniedError, InputMissingError, OutputError, SelectionError
-from selection.storage.names import STANDARD_STREAM, default_output, is_batch, is_output
+from selection.storage.address import is_address
+from selection.storage.names import (
+    STANDARD_STREAM,
+    default_output,
+    is_batch,
+    is_output,
+)
 from selection.storage.opening import is_pipe
 
 
@@ -96,7 +102,7 @@ def plan(
                 if is_output(each.path) and not is_wanted:
                     left_out.append(each.path)
                 else:
-                    found.setdefault(os.path.normpath(each.path), each)
+                    found.setdefault(_normalized(each.path), each)
         except SelectionError as error:
             errors.append(error)
     if left_out and not found and not errors:
@@ -120,7 +126,7 @@ def make_folder(batch: Planned) -> None:
     Raises:
         OutputError: it cannot be created.
     """
-    if not batch.is_below:
+    if not batch.is_below or is_address(batch.target):
         return
     folder = os.path.dirname(batch.target)
     try:
@@ -131,11 +137,19 @@ def make_folder(batch: Planned) -> None:
 
 
 def _is_folder(output: str) -> bool:
+    if is_address(output):
+        return output.endswith("/")
     return os.path.basename(output) in ("", ".", "..") or os.path.isdir(output)
 
 
+def _normalized(path: str) -> str:
+    return path if is_address(path) else os.path.normpath(path)
+
+
 def _expand(name: str, recursive: bool) -> Iterator[_Found]:
-    if os.path.isdir(name):
+    if is_address(name):
+        yield from _in_store(name, recursive)
+    elif os.path.isdir(name):
         yield from _in_folder(name, name, recursive)
     elif glob.has_magic(name) and not os.path.lexists(name):
         matches = sorted(glob.glob(name, recursive=True))
@@ -148,6 +162,19 @@ def _expand(name: str, recursive: bool) -> Iterator[_Found]:
                 yield _Found(match, _fixed_part(name), False)
     else:
         yield _Found(name, os.path.dirname(name), True)
+
+
+def _in_store(name: str, recursive: bool) -> Iterator[_Found]:
+    if not name.endswith("/"):
+        yield _Found(name, os.path.dirname(name), True)
+        return
+    from selection.storage.object_list import list_addresses
+
+    found = [each for each in list_addresses(name, recursive) if is_batch(each)]
+    if not found:
+        raise _no_batches(name, recursive)
+    for each in found:
+        yield _Found(each, name, False)
 
 
 def _fixed_part(pattern: str) -> str:
@@ -167,9 +194,12 @@ def _in_folder(folder: str, base: str, recursive: bool) -> Iterator[_Found]:
                 is_empty = False
                 yield _Found(os.path.join(parent, name), base, False)
     if is_empty:
-        hint = "" if recursive else "; --recursive searches its folders, too"
-        message = f"the folder has no *.json, *.jsonl or *.ndjson{hint}"
-        raise InputMissingError(message, path=folder)
+        raise _no_batches(folder, recursive)
+
+
+def _no_batches(folder: str, recursive: bool) -> InputMissingError:
+    hint = "" if recursive else "; --recursive searches its folders, too"
+    return InputMissingError(f"the folder has no *.json, *.jsonl or *.ndjson{hint}", path=folder)
 
 
 def _refuse(error: OSError) -> None:
@@ -191,8 +221,8 @@ def _placed(
     if any(each.path == STANDARD_STREAM for each in found):
         raise click.UsageError("standard input has no name: name its output with --output FILE")
     # By name: a link to a folder is a folder of that name.
-    base = os.path.commonpath([os.path.abspath(each.base) for each in found])
-    below = [os.path.relpath(os.path.abspath(each.path), base) for each in found]
+    base = os.path.commonpath([_place(each.base) for each in found])
+    below = [os.path.relpath(_place(each.path), base) for each in found]
     targets = [os.path.join(output_dir, default_output(name)) for name in below]
     return tuple(Planned(each.path, target, is_below=True) for each, target in zip(found, targets))
 
@@ -204,12 +234,17 @@ def _beside(found: _Found, output: str | None, *, is_alone: bool) -> Planned:
     return Planned(found.path, output, can_be_pipe=can_be_pipe)
 
 
+def _place(path: str) -> str:
+    """Return an absolute path; an address is one below a folder of its scheme."""
+    return f"/{path.replace('://', '/', 1)}" if is_address(path) else os.path.abspath(path)
+
+
 def _check(batches: Sequence[Planned]) -> None:
     """Refuse two batches with one output, and an output that is another batch."""
-    inputs = {os.path.realpath(batch.path): batch.path for batch in batches}
+    inputs = {_real(batch.path): batch.path for batch in batches}
     taken: dict[str, str] = {}
     for batch in batches:
-        real = os.path.realpath(batch.target)
+        real = _real(batch.target)
         if real in taken:
             raise click.UsageError(
                 f"{printable(taken[real])} and {printable(batch.path)} have the same output: "
@@ -220,3 +255,7 @@ def _check(batches: Sequence[Planned]) -> None:
                 f"{printable(inputs[real])} is the output of {printable(batch.path)}: leave it out"
             )
         taken[real] = batch.path
+
+
+def _real(path: str) -> str:
+    return path if is_address(path) else os.path.realpath(path)

@@ -21,6 +21,7 @@ from selection.cli.plan import Plan, Planned, make_folder
 from selection.cli.results import Outcome
 from selection.errors import SelectionError
 from selection.reader import BY_NAME, Progress, ReadOptions
+from selection.storage.address import is_address
 from selection.storage.opening import is_pipe
 
 if TYPE_CHECKING:
@@ -115,7 +116,9 @@ def select_batch(
         options=replace(options.read, pipes=batch.can_be_pipe),
         compression_level=options.compression_level,
     )
-    if not options.if_changed or is_pipe(batch.path):
+    # The record has the times of local files.
+    is_local = not (is_address(batch.path) or is_address(batch.target) or is_pipe(batch.path))
+    if not options.if_changed or not is_local:
         return select()
     # It takes longer to import than a small batch takes to select.
     from selection.cli.current import is_current, remember

@@ -25,7 +25,7 @@ class CompressedInput:
         format: its format.
 
     Attributes:
-        path, status: of ``source``.
+        path, status, version: of ``source``.
         size: None, since it is known only at the end.
         format: as given.
 
@@ -38,6 +38,7 @@ class CompressedInput:
     def __init__(self, source: Input, format: Format) -> None:
         self.path: str = source.path
         self.status: os.stat_result | None = source.status
+        self.version = source.version
         self.format: Format | None = format
         self._format = format
         self._source = source

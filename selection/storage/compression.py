@@ -65,9 +65,11 @@ class Decompressor(Protocol):
 class Compressor(Protocol):
     """Compresses one member, stream or frame."""
 
-    def compress(self, data: bytes, /) -> bytes: ...
+    def compress(self, data: bytes, /) -> bytes:
+        """Return the next compressed bytes, possibly none."""
 
-    def flush(self) -> bytes: ...
+    def flush(self) -> bytes:
+        """Return the last compressed bytes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from selection.errors import (
     InputNotFileError,
     ReadError,
 )
+from selection.storage.address import is_address
 from selection.storage.transient import is_transient
 
 #: Device, inode, size and time of the last change of a file.
@@ -69,6 +70,11 @@ class InputFile:
         self.status = found
         self.size = found.st_size
         self.identity = _identity(found)
+
+    @property
+    def version(self) -> tuple[str, ...]:
+        """Size and time of the last change."""
+        return str(self.size), str(self.status.st_mtime_ns)
 
     def read(self, size: int, /) -> bytes:
         """Return up to ``size`` bytes, none at the end of the file."""
@@ -159,7 +165,8 @@ def is_inside(roots: Sequence[str], path: str, opened: os.stat_result) -> bool:
     real = _real(path)
     if real is None or not os.path.samestat(opened, real[1]):
         return False
-    folders = [found[0] for root in roots if (found := _real(root))]
+    local = [root for root in roots if not is_address(root)]
+    folders = [found[0] for root in local if (found := _real(root))]
     return any(os.path.commonpath([folder, real[0]]) == folder for folder in folders)
 
 

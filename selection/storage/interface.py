@@ -62,6 +62,13 @@ class Input(Readable, Protocol):
     def format(self) -> Format | None:
         """The compression format that it is read from, None if it is not compressed."""
 
+    @property
+    def version(self) -> tuple[str, ...]:
+        """What differs between two versions of the input, known without reading it.
+
+        A job is found again by it.
+        """
+
     def check_unchanged(self) -> None:
         """Prove that everything that was read is one version of the input.
 

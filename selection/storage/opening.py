@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Sequence
 
+from selection.storage.address import is_address
 from selection.storage.compression import MAGIC_BYTES, Format, recognized
 from selection.storage.input import InputFile
 from selection.storage.interface import Input, Output
@@ -18,13 +19,14 @@ def open_input(path: str, roots: Sequence[str] = (), *, pipes: bool = False) -> 
     """Open an input for reading. A compressed one gives its decompressed bytes.
 
     Args:
-        path: a file, as the caller named it.
-        roots: folders of which one must hold the file, links resolved; none: any place.
+        path: a file or the address of an object, as the caller named it.
+        roots: folders or addresses of which one must hold it, links resolved; none: any place.
         pipes: whether ``-`` is standard input and a FIFO is read; otherwise ``-`` is a file and
             a FIFO is refused without waiting for its writer.
 
     Raises:
         InputError: it does not exist, cannot be read or is outside the roots.
+        CredentialsError, ExtraMissingError: the object store cannot be used.
         ReadError: it cannot be opened now.
         ExtraMissingError: it is compressed, and the library for it is not installed.
     """
@@ -41,6 +43,10 @@ def _open(path: str, roots: Sequence[str], pipes: bool) -> Input:
         from selection.storage.pipe import PipeInput
 
         return PipeInput(path)
+    if is_address(path):
+        from selection.storage.object_input import ObjectInput
+
+        return ObjectInput(path, roots)
     return InputFile(path, roots)
 
 
@@ -79,7 +85,7 @@ def open_output(
     """Return a new output, which is made when its context is entered.
 
     Args:
-        path: where it goes.
+        path: a file or the address of an object.
         source: the input, which is never replaced.
         roots: as for :func:`open_input`.
         pipes: whether ``-`` is standard output; otherwise it is a file.
@@ -95,6 +101,10 @@ def open_output(
         from selection.storage.pipe import StandardOutput
 
         output = StandardOutput()
+    elif is_address(path):
+        from selection.storage.object_output import ObjectOutput
+
+        output = ObjectOutput(path, source, roots)
     else:
         output = OutputFile(path, source, roots)
     chosen = compression_of(path) or format
@@ -123,5 +133,23 @@ def check_output(path: str, source: Input, roots: Sequence[str] = ()) -> None:
     Raises:
         OutputError, WriteError: as on entering the output.
     """
+    if is_address(path):
+        from selection.storage.object_output import check_address
+
+        check_address(path, source, roots)
+        return
     with open_target(path, source, roots):
         pass
+
+
+def exists(path: str) -> bool:
+    """Return whether a file or an object exists.
+
+    Raises:
+        SelectionError: the object store does not say.
+    """
+    if is_address(path):
+        from selection.storage.object_list import object_exists
+
+        return object_exists(path)
+    return os.path.exists(path)

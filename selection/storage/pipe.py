@@ -39,6 +39,7 @@ class PipeInput:
     Attributes:
         path: as given.
         size, status, format: None.
+        version: empty, since nothing is known of a pipe before it is read.
 
     Raises:
         InputError: it cannot be opened.
@@ -47,6 +48,7 @@ class PipeInput:
     size = None
     status = None
     format = None
+    version: tuple[str, ...] = ()
 
     def __init__(self, path: str) -> None:
         self.path = path

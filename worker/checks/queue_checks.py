@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from redis import Redis
 from rq.scheduler import RQScheduler
 
+from selection.storage.address import is_address
 from worker.checks.check_result import CheckResult
 from worker.settings import SELECTION_WORKER, Settings
 from worker.state.job_state import JobState, as_path
@@ -110,6 +111,8 @@ def queue(connection: Redis, settings: Settings) -> Iterator[CheckResult]:
 def roots(settings: Settings) -> Iterator[CheckResult]:
     """Check that the folders of ``SELECTION_ROOTS`` can be written."""
     for root in settings.roots:
+        if is_address(root):
+            continue  # what can be read and written there depends on the workers' credentials
         if os.path.isdir(root) and _is_writable(root):
             yield CheckResult("root", "ok", root)
         else:
@@ -183,7 +186,7 @@ def _reason(job: JobStatus) -> str:
 def _paths(upcoming: Sequence[Record]) -> Iterator[CheckResult]:
     """Check that the next jobs' files can be read here; a volume can be missing."""
     paths = [record.payload.path for record in upcoming if record.payload.is_ours]
-    missing = [path for path in paths if path and not _is_readable(path)]
+    missing = [p for p in paths if p and not is_address(p) and not _is_readable(p)]
     if missing:
         yield CheckResult("paths", "error", f"not readable from here: {', '.join(missing)}")
         return
@@ -209,6 +212,8 @@ def _outputs(upcoming: Iterable[Record], ended: Iterable[JobStatus]) -> Iterator
 
 def _note(sizes: dict[str, int], path: str | None, size: int | None) -> None:
     """Note the largest output of a folder."""
+    if is_address(as_path(path) or ""):
+        return
     if folder := os.path.dirname(as_path(path) or ""):
         sizes[folder] = max(sizes.get(folder, 0), size or 1)
 

@@ -1,0 +1,211 @@
+"""An object as an input: read in ranges of one version of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, NoReturn
+
+from selection.errors import (
+    InputBucketMissingError,
+    InputChangedError,
+    InputDeniedError,
+    InputError,
+    InputForbiddenError,
+    InputNameError,
+    InputNotFileError,
+    InputObjectMissingError,
+    ReadError,
+    SelectionError,
+)
+from selection.storage.object_address import Address, is_inside_roots, parse_address
+from selection.storage.object_store import (
+    Fault,
+    credentials_error,
+    fault_of,
+    leave,
+    open_store,
+    start,
+)
+
+if TYPE_CHECKING:
+    from obstore import ObjectMeta
+    from obstore.store import ObjectStore
+
+#: How many bytes one request reads. Two such ranges are buffered: one that is read, and the
+#: next one, which is on its way.
+RANGE = 8 << 20
+
+
+class ObjectInput:
+    """A batch in an object store, open for reading.
+
+    Each request names the version that was found on opening (``If-Match`` with its ETag), so a
+    change is an error and never a mixture of two versions. The version id of a bucket with
+    versions is compared and not requested: that needs a permission of its own.
+
+    Args:
+        path: the address, as the caller named it.
+        roots: folders or addresses of which one must hold the object; none: any place.
+
+    Raises:
+        InputError: it does not exist, is denied, is outside the roots or is not an object.
+        CredentialsError: the credentials are wrong or missing.
+        ExtraMissingError: the library is not installed.
+        ReadError: the store cannot be reached now.
+
+    Attributes:
+        path: as given.
+        size: its bytes when it was opened.
+        version: ETag, size and version id, which must stay the same while it is read.
+    """
+
+    status: os.stat_result | None = None
+
+    def __init__(self, path: str, roots: Sequence[str] = ()) -> None:
+        self.path = path
+        self._address = _parsed(path)
+        if not is_inside_roots(path, roots):
+            raise InputForbiddenError("this object is outside the allowed folders", path=path)
+        self._store: ObjectStore = open_store(self._address)
+        found = self._head()
+        self.size: int = found["size"]
+        self.version = _version(found)
+        self._tag = found["e_tag"]
+        self._position = 0  # of the next byte that read() returns
+        self._range = memoryview(b"")
+        self._used = 0  # bytes of the range that were returned
+        self._next: Future[bytes] | None = None
+
+    def read(self, size: int, /) -> bytes:
+        """Return up to ``size`` bytes; none at the end of the object."""
+        if self._used == len(self._range):
+            if self._position == self.size:
+                return b""
+            self._fill()
+        piece = bytes(self._range[self._used : self._used + size])
+        self._used += len(piece)
+        self._position += len(piece)
+        return piece
+
+    def seek(self, offset: int, /) -> None:
+        """Continue reading at an offset."""
+        leave(self._next)
+        self._next = None
+        self._range, self._used = memoryview(b""), 0
+        self._position = min(offset, self.size)
+
+    @property
+    def format(self) -> None:
+        """The bytes are those of the object."""
+
+    def check_unchanged(self) -> None:
+        """Prove that the object is still the version that was opened."""
+        if _version(self._head(is_open=True)) != self.version:
+            self._raise_changed()
+
+    def close(self) -> None:
+        """Stop reading ahead."""
+        self.seek(0)
+
+    def _fill(self) -> None:
+        future = self._next or self._start(self._position)
+        self._next = None
+        try:
+            content = future.result()
+        except SelectionError:
+            raise
+        except Exception as error:
+            self._refuse(error, is_open=True)
+        self._range, self._used = memoryview(content), 0
+        behind = self._position + len(content)
+        if behind < self.size:
+            self._next = self._start(behind)
+
+    def _start(self, offset: int) -> Future[bytes]:
+        return start(self._get, offset, min(offset + RANGE, self.size))
+
+    def _get(self, begin: int, end: int) -> bytes:
+        from obstore import get
+
+        options = {"range": (begin, end), "if_match": self._tag}
+        result = get(self._store, self._address.key, options=options)  # type: ignore[arg-type]
+        if result.meta["e_tag"] != self._tag:
+            # A server that does not know If-Match.
+            self._raise_changed()
+        content = result.bytes().to_bytes()
+        if len(content) != end - begin:
+            raise ReadError(f"the store gave {len(content)} bytes of {end - begin}", path=self.path)
+        return content
+
+    def _head(self, is_open: bool = False) -> ObjectMeta:
+        from obstore import head
+
+        try:
+            return start(head, self._store, self._address.key).result()
+        except Exception as error:
+            if fault_of(error)[0] is Fault.TRANSIENT:
+                self._refuse(error, is_open)
+        # An answer to HEAD has no body, which has the reason.
+        try:
+            self._reason()
+        except Exception as error:
+            self._refuse(error, is_open)
+        raise ReadError("the store refused the object and then gave it; run again", path=self.path)
+
+    def _reason(self) -> None:
+        from obstore import get
+
+        start(get, self._store, self._address.key, options={"range": (0, 1)}).result()
+
+    def _refuse(self, error: Exception, is_open: bool) -> NoReturn:
+        """Raise the typed error of a failed request.
+
+        Args:
+            is_open: whether the object was there before.
+        """
+        fault = fault_of(error)[0]
+        if fault is Fault.CHANGED or (is_open and fault is Fault.MISSING_OBJECT):
+            self._raise_changed()
+        raise refusal(error, self.path) from None
+
+    def _raise_changed(self) -> NoReturn:
+        raise InputChangedError(
+            "the object was changed, replaced or removed while it was read; run again",
+            path=self.path,
+        ) from None
+
+
+def refusal(error: Exception, path: str) -> SelectionError:
+    """Return the typed error of a request that reads."""
+    fault, words = fault_of(error)
+    if fault is Fault.CREDENTIALS:
+        return credentials_error(words, path)
+    if fault is Fault.MISSING_OBJECT:
+        return InputObjectMissingError("there is no such object in the bucket", path=path)
+    if fault is Fault.MISSING_BUCKET:
+        return InputBucketMissingError("there is no such bucket", path=path)
+    if fault is Fault.DENIED:
+        return InputDeniedError(
+            "this object may not be read, or does not exist; check the permissions", path=path
+        )
+    if fault is Fault.FINAL:
+        return InputError(f"the object store refused the request ({words})", path=path)
+    return ReadError(f"reading from the object store failed: {words}", path=path)
+
+
+def _parsed(path: str) -> Address:
+    try:
+        address = parse_address(path)
+    except ValueError as error:
+        raise InputNameError(str(error), path=path.encode("utf-8", "replace").decode()) from None
+    if address.is_folder:
+        raise InputNotFileError("this is a folder; name an object", path=path)
+    return address
+
+
+def _version(found: ObjectMeta) -> tuple[str, ...]:
+    # Without an ETag, the time of the last change is the best there is.
+    tag = found["e_tag"] or found["last_modified"].isoformat()
+    return tag, str(found["size"]), found["version"] or ""
