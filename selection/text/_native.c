@@ -772,9 +772,10 @@ execute(PyObject *module)
     if (tokens == NULL)
         return -1;
     state->fold_page = PyObject_GetAttrString(tokens, "fold_page");
-    state->cached_tokens = PyObject_GetAttrString(tokens, "cached_tokens");
+    if (state->fold_page != NULL)
+        state->cached_tokens = PyObject_GetAttrString(tokens, "cached_tokens");
     Py_DECREF(tokens);
-    if (state->fold_page == NULL || state->cached_tokens == NULL)
+    if (state->cached_tokens == NULL)
         return -1;
     if (PyModule_AddIntMacro(module, SHINGLE_TOKENS) < 0 ||
         PyModule_AddIntMacro(module, TEXTS) < 0 || PyModule_AddIntMacro(module, REGIONS) < 0 ||
