@@ -1,31 +1,35 @@
-/* The compiled search for boundaries: where items of a list of the root begin and end.
+/* The search for boundaries in C: where the items of a list in the root object begin and end.
 
-   It knows strings, escapes and brackets, and nothing else of JSON. selection/boundaries.py says
-   what its arguments and results mean and has the same function in Python. */
+   It distinguishes strings, escapes and brackets, and nothing else of JSON.
+   selection/stream/boundaries.py documents arguments and results and has the same function in
+   Python.
+
+   The module has no state: its static tables do not change once it is imported. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <string.h>
 
+/* Constants that the Python module has, too; exported, and compared by tests. */
 enum { LIST_OPENED = 0, LIST_CLOSED = 1, ITEM_OPENED = 2, ITEM_CLOSED = 3, KIND_BITS = 2 };
 enum { OUTSIDE = 0, INSIDE = 1, ESCAPED = 2 };
 
-/* Depths in front of a bracket that opens, and behind one that closes. */
+/* Depths before an opening bracket and after a closing one. */
 enum { IN_ROOT = 1, IN_LIST = 2 };
 
 static int
-add_mark(PyObject *marks, Py_ssize_t position, int kind)
+add_boundary(PyObject *boundaries, Py_ssize_t position, int kind)
 {
-    PyObject *mark = PyLong_FromSsize_t((position << KIND_BITS) | kind);
-    if (mark == NULL)
+    PyObject *boundary = PyLong_FromSsize_t((position << KIND_BITS) | kind);
+    if (boundary == NULL)
         return -1;
-    int failed = PyList_Append(marks, mark);
-    Py_DECREF(mark);
+    int failed = PyList_Append(boundaries, boundary);
+    Py_DECREF(boundary);
     return failed;
 }
 
-/* The end of the string whose content begins at `at`: behind its quote, or NULL if it is not
-   closed before `end`; then `string` is how it goes on. */
+/* Return the byte after the closing quote of the string whose content begins at `at`. If it does
+   not end before `end`, return NULL and set `string` to its state there. */
 static const char *
 string_end(const char *at, const char *end, int *string)
 {
@@ -48,8 +52,8 @@ string_end(const char *at, const char *end, int *string)
 }
 
 static int
-find_marks(const char *data, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t *depth, int *string,
-           PyObject *marks)
+find_boundaries(const char *data, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t *depth,
+                int *string, PyObject *boundaries)
 {
     const char *at = data + start;
     const char *end = data + stop;
@@ -71,21 +75,21 @@ find_marks(const char *data, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t *dept
             break;
         case '{':
             if (*depth == IN_LIST)
-                failed = add_mark(marks, at - 1 - data, ITEM_OPENED);
+                failed = add_boundary(boundaries, at - 1 - data, ITEM_OPENED);
             ++*depth;
             break;
         case '[':
             if (*depth == IN_ROOT)
-                failed = add_mark(marks, at - 1 - data, LIST_OPENED);
+                failed = add_boundary(boundaries, at - 1 - data, LIST_OPENED);
             ++*depth;
             break;
         case '}':
         case ']':
             --*depth;
             if (*depth == IN_LIST)
-                failed = add_mark(marks, at - 1 - data, ITEM_CLOSED);
+                failed = add_boundary(boundaries, at - 1 - data, ITEM_CLOSED);
             else if (*depth == IN_ROOT)
-                failed = add_mark(marks, at - 1 - data, LIST_CLOSED);
+                failed = add_boundary(boundaries, at - 1 - data, LIST_CLOSED);
             break;
         default:
             break;
@@ -96,10 +100,10 @@ find_marks(const char *data, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t *dept
 
 PyDoc_STRVAR(find_doc,
 "find(data, start, stop, depth, string, /)\n--\n\n"
-"Find the boundaries in a part of some bytes; see selection.stream.boundaries.find.");
+"Find the boundaries in data[start:stop]; see selection.stream.boundaries.find.");
 
 static PyObject *
-find(PyObject *module, PyObject *args)
+find(PyObject *Py_UNUSED(module), PyObject *args)
 {
     Py_buffer data;
     Py_ssize_t start, stop, depth;
@@ -109,11 +113,14 @@ find(PyObject *module, PyObject *args)
     PyObject *result = NULL;
     if (start < 0 || stop < start || stop > data.len || string < OUTSIDE || string > ESCAPED)
         PyErr_SetString(PyExc_ValueError, "start, stop or string is out of range");
+    else if (depth > PY_SSIZE_T_MAX - (stop - start) || depth < PY_SSIZE_T_MIN + (stop - start))
+        PyErr_SetString(PyExc_ValueError, "depth is out of range");
     else {
-        PyObject *marks = PyList_New(0);
-        if (marks != NULL && find_marks(data.buf, start, stop, &depth, &string, marks) == 0)
-            result = Py_BuildValue("(Oni)", marks, depth, string);
-        Py_XDECREF(marks);
+        PyObject *boundaries = PyList_New(0);
+        if (boundaries != NULL &&
+            find_boundaries(data.buf, start, stop, &depth, &string, boundaries) == 0)
+            result = Py_BuildValue("(Oni)", boundaries, depth, string);
+        Py_XDECREF(boundaries);
     }
     PyBuffer_Release(&data);
     return result;
@@ -121,10 +128,10 @@ find(PyObject *module, PyObject *args)
 
 PyDoc_STRVAR(is_plain_doc,
 "is_plain(data, /)\n--\n\n"
-"Whether bytes have no `\\u` escape, vertical tab or form feed.");
+"Return whether bytes have no `\\u` escape, vertical tab or form feed.");
 
 static PyObject *
-is_plain(PyObject *module, PyObject *argument)
+is_plain(PyObject *Py_UNUSED(module), PyObject *argument)
 {
     enum { STEP = 4096 };
     Py_buffer data;
@@ -134,7 +141,7 @@ is_plain(PyObject *module, PyObject *argument)
     int found = 0;
     for (Py_ssize_t start = 0; start < data.len - 1 && !found; start += STEP) {
         Py_ssize_t end = data.len - 1 - start < STEP ? data.len - 1 : start + STEP;
-        /* Without a way out, so that it is compiled to vector instructions. */
+        /* GCC vectorizes this loop because it has no early exit. */
         for (Py_ssize_t i = start; i < end; i++)
             found |= (bytes[i] == '\v') | (bytes[i] == '\f') |
                      ((bytes[i] == '\\') & (bytes[i + 1] == 'u'));
@@ -151,14 +158,35 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static int
+execute(PyObject *module)
+{
+    if (PyModule_AddIntMacro(module, LIST_OPENED) < 0 ||
+        PyModule_AddIntMacro(module, LIST_CLOSED) < 0 ||
+        PyModule_AddIntMacro(module, ITEM_OPENED) < 0 ||
+        PyModule_AddIntMacro(module, ITEM_CLOSED) < 0 ||
+        PyModule_AddIntMacro(module, KIND_BITS) < 0 || PyModule_AddIntMacro(module, OUTSIDE) < 0 ||
+        PyModule_AddIntMacro(module, INSIDE) < 0 || PyModule_AddIntMacro(module, ESCAPED) < 0 ||
+        PyModule_AddIntMacro(module, IN_ROOT) < 0 || PyModule_AddIntMacro(module, IN_LIST) < 0)
+        return -1;
+    return 0;
+}
+
 static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, execute},
+#ifdef Py_mod_multiple_interpreters
+    {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
+#endif
+#ifdef Py_mod_gil
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
     {0, NULL},
 };
 
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "selection.stream._boundaries",
-    .m_doc = "The compiled search for boundaries.",
+    .m_doc = "The search for boundaries in C.",
     .m_methods = methods,
     .m_slots = slots,
 };

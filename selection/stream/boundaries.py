@@ -21,7 +21,7 @@ KIND_BITS = 2
 OUTSIDE, INSIDE, ESCAPED = range(3)
 
 # Depths in front of a bracket that opens, and behind one that closes.
-_IN_ROOT, _IN_LIST = 1, 2
+IN_ROOT, IN_LIST = 1, 2
 
 # Bounds the list of marks, which is much larger than the bytes if each of these is a boundary.
 _WINDOW = 1 << 18
@@ -58,16 +58,16 @@ def find_in_python(
         if byte == _QUOTE:  # of a string that is not closed
             at, string = _string_end(data, at, stop)
         elif byte in _OPENING:
-            if depth == _IN_LIST and byte == _OPENING[0]:
+            if depth == IN_LIST and byte == _OPENING[0]:
                 marks.append((at - 1) << KIND_BITS | ITEM_OPENED)
-            elif depth == _IN_ROOT and byte == _OPENING[1]:
+            elif depth == IN_ROOT and byte == _OPENING[1]:
                 marks.append((at - 1) << KIND_BITS | LIST_OPENED)
             depth += 1
         else:
             depth -= 1
-            if depth == _IN_LIST:
+            if depth == IN_LIST:
                 marks.append((at - 1) << KIND_BITS | ITEM_CLOSED)
-            elif depth == _IN_ROOT:
+            elif depth == IN_ROOT:
                 marks.append((at - 1) << KIND_BITS | LIST_CLOSED)
     return marks, depth, string
 

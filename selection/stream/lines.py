@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from selection.errors import DataError, InputChangedError, InvalidJsonError, LineNotObjectError
 from selection.implementation import in_use
 from selection.storage.interface import READ_SIZE, Readable
-from selection.stream.boundaries import ITEM_CLOSED, KIND_BITS, OUTSIDE, available
+from selection.stream.boundaries import IN_LIST, ITEM_CLOSED, KIND_BITS, OUTSIDE, available
 from selection.stream.locate import first_error, line_and_column
 from selection.stream.parser import parse_article
 from selection.stream.parts import Gap, Item
@@ -23,7 +23,6 @@ from selection.stream.split import read_head
 _WHITE_SPACE = b" \t\r\n"
 
 # In front of an article, for the search for its end and for the place of an error.
-_IN_LIST = 2
 _BEFORE_ARTICLE, _BEHIND_ARTICLE = b'{"articles":[', b"]}"
 
 
@@ -139,7 +138,7 @@ def _object_end(raw: bytes) -> int | None:
     if not raw.startswith(b"{"):
         return None
     find = in_use(available())
-    marks, _, _ = find(raw, 0, len(raw), _IN_LIST, OUTSIDE)
+    marks, _, _ = find(raw, 0, len(raw), IN_LIST, OUTSIDE)
     closed = (mark >> KIND_BITS for mark in marks if mark & (1 << KIND_BITS) - 1 == ITEM_CLOSED)
     end = next(closed, None)
     return None if end is None else end + 1

@@ -1,3 +1,11 @@
+SHINGLE_TOKENS: int
+TEXTS: int
+REGIONS: int
+PAGE_SIZE: int
+ID_BYTES: int
+IN_ITS_WORD: int
+SEPARATOR: int
+SPACE: int
 KEY_BYTES: int
 
 _Tokens = tuple[int, int, int]
