@@ -17,7 +17,7 @@ from selection.errors import InputChangedError, InvalidJsonError
 from selection.explain import explain_file
 from selection.parallel.pool import Pool
 from selection.reader import BatchReader
-from selection.report.write import read_facts, write_report
+from selection.report.write import read_statistics, write_report
 from selection.verify import verify_files
 from tests.support import batches
 
@@ -109,7 +109,7 @@ def test_a_changed_input_is_that_error_and_leaves_no_output(
     commands: list[Callable[[], object]] = [
         lambda: select_with(None, "memory.json", str(tmp_path / "out.json")),
         lambda: write_report("memory.json", str(tmp_path / "out.html")),
-        lambda: list(read_facts("memory.json")),
+        lambda: list(read_statistics("memory.json")),
         lambda: list(explain_file("memory.json")),
         lambda: list(explain_file("memory.json", index=0)),
     ]

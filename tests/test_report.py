@@ -19,13 +19,13 @@ from hypothesis import strategies as st
 from selection import select_article
 from selection.errors import InputForbiddenError, OutputForbiddenError, WriteError
 from selection.model import Extractor, Rule
-from selection.report.article_stats import Facts, facts_of
-from selection.report.batch_stats import Overview
+from selection.report.article_stats import ArticleStats, statistics_of
+from selection.report.batch_stats import BatchStats
 from selection.report.charts import axis, chart
-from selection.report.highlight import passages
+from selection.report.highlight import segments_of
 from selection.report.offsets import offset_map
 from selection.report.spool import RankedSpool
-from selection.report.write import read_facts, write_report
+from selection.report.write import read_statistics, write_report
 from selection.stream.parts import Article
 from selection.stream.scan import parsed_parts
 from selection.text.markup import visible_text
@@ -43,18 +43,18 @@ def articles_of(*articles: Any) -> list[Article]:
     ]
 
 
-def facts(article: Any) -> Facts:
+def stats(article: Any) -> ArticleStats:
     (found,) = articles_of(article)
-    return facts_of(found)
+    return statistics_of(found)
 
 
-# ----------------------------------------------------------------------------- facts
+# ----------------------------------------------------------------------------- article statistics
 
 
 def test_the_statistics_of_an_article_with_a_clear_winner() -> None:
     # COMMON has 10 tokens, 6 shingles; three more tokens make 9 shingles of which 6 are
     # shared: 2 x 6 / (6 + 9) = 0.8. The third has 2 shingles and nothing in common.
-    found = facts(batches.article(COMMON, OTHER, COMMON + " a b c", id=7, url="u"))
+    found = stats(batches.article(COMMON, OTHER, COMMON + " a b c", id=7, url="u"))
     assert (found.index, found.id, found.url) == (0, "7", "u")
     assert found.decision.extractor is Extractor.NEWSPAPER4K
     assert found.decision.rule is Rule.SCORE
@@ -68,22 +68,22 @@ def test_pairs_of_three_that_share_differently() -> None:
     # Shingles: n has abcde, bcdef, cdefg; r has abcde, bcdef; t has xabcd, abcde.
     n, r, t = "a b c d e f g", "a b c d e f", "x a b c d e"
     # In common have n and r two, n and t one (abcde), r and t the same one.
-    assert facts(batches.article(n, r, t)).pairs == (2 * 2 / 5, 2 * 1 / 5, 2 * 1 / 4)
+    assert stats(batches.article(n, r, t)).pairs == (2 * 2 / 5, 2 * 1 / 5, 2 * 1 / 4)
 
 
 def test_a_degraded_candidate_is_in_no_pair() -> None:
     article = batches.article(COMMON, COMMON, COMMON)
     article["readability"]["error"] = "broken"
-    assert facts(article).pairs == (None, 1.0, None)
+    assert stats(article).pairs == (None, 1.0, None)
 
 
 def test_margin_is_against_another_text() -> None:
     # The two equal texts are one call, whichever of them is named: the rival is the third.
-    assert facts(batches.article(COMMON, COMMON, OTHER)).margin == 1.0
-    assert facts(batches.article(COMMON, COMMON, "")).margin is None
+    assert stats(batches.article(COMMON, COMMON, OTHER)).margin == 1.0
+    assert stats(batches.article(COMMON, COMMON, "")).margin is None
     # One token more: 7 shingles, 6 shared, 12 / 13. Three texts, consensus 6 from the two.
     longer = COMMON + " eleven"
-    found = facts(batches.article(longer, COMMON, ""))
+    found = stats(batches.article(longer, COMMON, ""))
     assert found.decision.extractor is Extractor.READABILITY
     assert found.margin == pytest.approx(1 - 12 / 13)
 
@@ -93,7 +93,7 @@ def test_margin_is_negative_where_a_tie_rule_picks_the_lesser_score() -> None:
     # texts; 2 x 95 / (96 + 95) is within 0.03 of 1, and 95 shingles are the fewest.
     words = [f"w{n}" for n in range(100)]
     whole, shorter = " ".join(words), " ".join(words[:-1])
-    found = facts(batches.article(whole, whole, shorter))
+    found = stats(batches.article(whole, whole, shorter))
     assert found.decision.extractor is Extractor.TRAFILATURA
     assert found.margin == pytest.approx(190 / 191 - 1)
 
@@ -102,19 +102,19 @@ def test_a_difference_of_three_hundredths_is_a_close_call() -> None:
     # 97 shingles, all of them in the other text of 103: 2 x 97 / (97 + 97) = 1 and
     # 2 x 97 / (97 + 103) = 0.97, as floats a little more than 0.03 apart.
     words = [f"w{n}" for n in range(107)]
-    found = facts(batches.article(" ".join(words[:101]), " ".join(words), ""))
+    found = stats(batches.article(" ".join(words[:101]), " ".join(words), ""))
     assert found.decision.rule is Rule.TIE_FEWEST_SHINGLES
     assert found.margin == 0.03
-    overview = Overview()
-    overview.add(found)
-    assert overview.close_calls == 1
+    statistics = BatchStats()
+    statistics.add(found)
+    assert statistics.close_calls == 1
 
 
 def test_nothing_compared_has_no_agreement_and_no_consensus_has_zero() -> None:
-    single, fallback = facts(batches.picks_trafilatura()), facts({})
+    single, fallback = stats(batches.picks_trafilatura()), stats({})
     assert (single.agreement, single.margin) == (None, None)
     assert (fallback.agreement, fallback.pairs) == (None, (None, None, None))
-    apart = facts(batches.article("a b c", "d e f", "g h i"))
+    apart = stats(batches.article("a b c", "d e f", "g h i"))
     assert (apart.agreement, apart.margin, apart.pairs) == (0.0, None, (0.0, 0.0, 0.0))
 
 
@@ -131,7 +131,7 @@ def test_nothing_compared_has_no_agreement_and_no_consensus_has_zero() -> None:
     ],
 )
 def test_an_article_is_called_by_title_address_id_or_place(article: Any, name: str) -> None:
-    assert facts(article).name == name
+    assert stats(article).name == name
 
 
 def test_names_beside_what_json_cannot_hold() -> None:
@@ -145,12 +145,12 @@ def test_names_beside_what_json_cannot_hold() -> None:
         )
     )
     (article,) = [p for p in parsed_parts(io.BytesIO(raw), "batch") if isinstance(p, Article)]
-    found = facts_of(article)
+    found = statistics_of(article)
     assert (found.url, found.title) == ("\ufffd", "t")
 
 
 def test_article_statistics_as_json_are_flat() -> None:
-    row = facts(batches.article(COMMON, OTHER, COMMON + " a b c", id="x")).as_dict()
+    row = stats(batches.article(COMMON, OTHER, COMMON + " a b c", id="x")).as_dict()
     assert row["pick"] == "newspaper4k"
     assert row["rule"] == "score"
     assert row["pool"] == ["newspaper4k"]
@@ -162,11 +162,11 @@ def test_article_statistics_as_json_are_flat() -> None:
     assert [name for name, value in row.items() if isinstance(value, (dict, tuple))] == []
 
 
-# -------------------------------------------------------------------------- overview
+# -------------------------------------------------------------------------- statistics
 
 
 def test_batch_statistics_count_articles() -> None:
-    overview = Overview()
+    statistics = BatchStats()
     for article in (
         batches.article(COMMON, OTHER, COMMON + " a b c"),  # scores 1, 0, 0.8
         batches.article("a b c", "d e f", "g h i"),  # no consensus
@@ -174,48 +174,48 @@ def test_batch_statistics_count_articles() -> None:
         batches.picks_trafilatura(),
         {},
     ):
-        overview.add(facts(article))
-    assert (overview.articles, overview.compared) == (5, 3)
-    assert (overview.no_consensus, overview.low_agreement, overview.close_calls) == (1, 2, 1)
-    figures = {figure.key: figure for figure in overview.figures()}
-    assert figures["picks"].series["trafilatura"] == [None, None, 1]
-    assert figures["rules"].series["articles"] == [1, 1, 1, 0, 1, 0, 1, 0, 0]
-    assert figures["states"].series["unavailable"] == [2, 2, 2]
-    assert figures["pairs"].series == {
+        statistics.add(stats(article))
+    assert (statistics.articles, statistics.compared) == (5, 3)
+    assert (statistics.no_consensus, statistics.low_agreement, statistics.close_calls) == (1, 2, 1)
+    charts = {data.key: data for data in statistics.chart_data()}
+    assert charts["picks"].series["trafilatura"] == [None, None, 1]
+    assert charts["rules"].series["articles"] == [1, 1, 1, 0, 1, 0, 1, 0, 0]
+    assert charts["states"].series["unavailable"] == [2, 2, 2]
+    assert charts["pairs"].series == {
         "nothing": [2, 1, 2],
         "under half": [1, 0, 0],  # 2 x 1 / 12
         "half or more": [0, 1, 0],
         "0.95 or more": [0, 0, 0],
     }
     # 1, 0 and 2 / 7
-    assert figures["scores"].series["newspaper4k"] == [1, 0, 1, 0, 0, 0, 0, 0, 0, 1]
+    assert charts["scores"].series["newspaper4k"] == [1, 0, 1, 0, 0, 0, 0, 0, 0, 1]
     # 0; 10, 3, 10 tokens; none of 50 or more
-    assert figures["tokens"].series["newspaper4k"] == [2, 3, 0, 0, 0, 0, 0, 0]
+    assert charts["tokens"].series["newspaper4k"] == [2, 3, 0, 0, 0, 0, 0, 0]
 
 
 # ----------------------------------------------------------------------- highlighting
 
 
 def test_segments_of_consensus_and_surplus() -> None:
-    one, other = passages(["Before. " + COMMON + ", after * that.", COMMON.upper()])
+    one, other = segments_of(["Before. " + COMMON + ", after * that.", COMMON.upper()])
     assert one == ["Before. ", COMMON + ",", " after * that."]
     assert other == ["", COMMON.upper(), ""]
 
 
 def test_segments_are_those_of_the_raw_text() -> None:
     marked = "<b>one</b> [two three](http://x.example/y) four &amp; f&#105;ve!"
-    one, other = passages([marked + " six", "zero one two three four five"])
+    one, other = segments_of([marked + " six", "zero one two three four five"])
     assert one == ["<b>", marked[3:], " six"]
     assert other == ["zero ", "one two three four five", ""]
 
 
 def test_a_word_is_consensus_if_all_its_tokens_are() -> None:
-    one, _ = passages(["a b c d e-x f", "a b c d e"])
+    one, _ = segments_of(["a b c d e-x f", "a b c d e"])
     assert one == ["", "a b c d", " e-x f"]
 
 
 def test_short_texts_are_one_shingle() -> None:
-    assert passages(["a b", "a b", "a b c"]) == [["", "a b", ""], ["", "a b", ""], ["a b c"]]
+    assert segments_of(["a b", "a b", "a b c"]) == [["", "a b", ""], ["", "a b", ""], ["a b c"]]
 
 
 MARKUP_PARTS = """
@@ -236,7 +236,7 @@ def test_the_offset_map_shows_what_is_compared(text: str) -> None:
 @given(MARKUP, MARKUP)
 def test_segments_joined_are_the_text(one: str, other: str) -> None:
     texts = [one + " a b a b a", "a b a b a " + other]
-    assert ["".join(found) for found in passages(texts)] == texts
+    assert ["".join(found) for found in segments_of(texts)] == texts
 
 
 def test_marked_tokens_are_the_shingles_that_were_counted() -> None:
@@ -245,7 +245,7 @@ def test_marked_tokens_are_the_shingles_that_were_counted() -> None:
     article = batches.article(text, "zero " + text, "")
     shared = select_article(article).candidates[0].shared
     assert shared == 3
-    assert passages([text, "zero " + text]) == [["", text, ""], ["zero ", text, ""]]
+    assert segments_of([text, "zero " + text]) == [["", text, ""], ["zero ", text, ""]]
 
 
 # ------------------------------------------------------------------------- ranked spool
@@ -368,14 +368,14 @@ def test_an_axis_has_at_most_four_steps_of_whole_numbers(
 
 
 def test_bars_are_sized_by_the_longest_bar_or_by_the_axis() -> None:
-    statistics = Overview()
+    statistics = BatchStats()
     for article in (
         *[batches.article(COMMON, OTHER, COMMON + " a b c")] * 3,  # scores 1, 0, 0.8
         batches.picks_trafilatura(),
         {},
     ):
-        statistics.add(facts(article))
-    charts = {figure.key: chart(figure) for figure in statistics.figures()}
+        statistics.add(stats(article))
+    charts = {data.key: chart(data) for data in statistics.chart_data()}
     picks = [(bar.label, *[(p.count, p.size) for p in bar.parts]) for bar in charts["picks"].bars]
     assert picks == [
         ("newspaper4k", (4, 100.0)),
@@ -576,17 +576,17 @@ def test_a_report_stays_within_the_allowed_folders(tmp_path: Path) -> None:
 
 def test_a_selected_batch_has_the_same_report(batch: Path, tmp_path: Path) -> None:
     run("run", batch, "-o", tmp_path / "picked.json")
-    facts, again = (
-        [{**found.as_dict(), "bytes": 0} for found in read_facts(str(path))]
+    once, again = (
+        [{**found.as_dict(), "bytes": 0} for found in read_statistics(str(path))]
         for path in (batch, tmp_path / "picked.json")
     )
-    assert facts == again
+    assert once == again
 
 
 def test_report_json_prints_one_object_an_article_and_writes_nothing(batch: Path) -> None:
     done = run("report", batch, "--json")
     rows = [json.loads(line) for line in done.stdout.splitlines()]
-    assert rows == [found.as_dict() for found in read_facts(str(batch))]
+    assert rows == [found.as_dict() for found in read_statistics(str(batch))]
     assert [(row["index"], row["pick"]) for row in rows] == [(0, "newspaper4k"), (2, "trafilatura")]
     assert list(batch.parent.iterdir()) == [batch]
 

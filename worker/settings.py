@@ -116,7 +116,8 @@ class Settings:
         "SELECTION_ROOTS",
         (),
         _folders,
-        "folders, separated by colons, that paths must resolve into; unset: any",
+        "folders and [addresses](storage.md#allowed-addresses), separated by colons; inputs and "
+        "outputs must be in one of them; unset: any",
     )
     timeout: int = _setting("SELECTION_TIMEOUT", 120, _whole(1), "seconds for every job")
     timeout_per_mb: float = _setting(

@@ -288,15 +288,15 @@ def report(
       selection report batch.json --json > statistics.jsonl
     """
     # The report takes 0.1 s to import, which the other commands save.
-    from selection.report.write import TEXT_LIMIT, read_facts, write_report
+    from selection.report.write import TEXT_LIMIT, read_statistics, write_report
 
     if as_json and (output is not None or text_limit is not None):
         raise click.UsageError("--json does not write a page: leave out --output and --text-limit")
     options = _reading(lines, skip_bad_lines)
     with log.progress(file) as progress:
         if as_json:
-            for facts in read_facts(file, progress, options=options):
-                _print_json(facts.as_dict())
+            for stats in read_statistics(file, progress, options=options):
+                _print_json(stats.as_dict())
             return
         limit = TEXT_LIMIT if text_limit is None else text_limit
         written = write_report(file, output, limit, progress, options=options)

@@ -22,7 +22,7 @@ _NO_TITLE = "[no-title]"
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class ArticleStats:
     """Represent the statistics of one article.
 
     Attributes:
@@ -91,12 +91,12 @@ _CANDIDATE_FIELDS = (
 )
 
 
-def facts_of(article: Article) -> Facts:
+def statistics_of(article: Article) -> ArticleStats:
     """Decide one article and return its statistics."""
     decision = select_article(article.fields)
     pairs = _dice_of(decision, 0, 1), _dice_of(decision, 0, 2), _dice_of(decision, 1, 2)
     scores = [c.score for c in decision.candidates if c.score is not None]
-    return Facts(
+    return ArticleStats(
         index=article.index,
         id=article.id,
         url=article.url,

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from selection import score
 from selection.model import Extractor, Rule, State
-from selection.report.article_stats import PAIRS, Facts
+from selection.report.article_stats import PAIRS, ArticleStats
 
 #: Scores are counted in tenths; the last has 1 in it, too.
 SCORE_LABELS = tuple(f"{n / 10:.1f}" for n in range(10))
@@ -23,8 +23,8 @@ LOW_AGREEMENT = 0.5
 CLOSE_CALL = score.as_float(score.TIE_WIDTH)
 
 
-class Palette(StrEnum):
-    """Name what the colours of a figure mean."""
+class ColorScheme(StrEnum):
+    """Name what the colours of a chart mean."""
 
     EXTRACTORS = "extractors"
     RULES = "rules"
@@ -33,13 +33,13 @@ class Palette(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class ChartData:
     """Represent the data of one chart: a count for every label of every series.
 
     Attributes:
         key: its name in the page.
         title, note: what is counted, in a few words and in a sentence.
-        palette: what its series are.
+        colors: what its series are.
         labels: of the bars or of the groups of bars.
         series: per name of a series its counts, one for each label; None draws nothing.
         is_distribution: whether the labels are steps of a scale, in order.
@@ -49,14 +49,14 @@ class Figure:
     key: str
     title: str
     note: str
-    palette: Palette
+    colors: ColorScheme
     labels: Sequence[str]
     series: Mapping[str, Sequence[int | None]]
     is_distribution: bool = False
     scale: str = ""
 
 
-class Overview:
+class BatchStats:
     """Count the statistics of a batch.
 
     Attributes:
@@ -77,11 +77,11 @@ class Overview:
         self._tokens = Counter[tuple[Extractor, int]]()
         self._pairs = Counter[tuple[int, int]]()
 
-    def add(self, facts: Facts) -> None:
+    def add(self, stats: ArticleStats) -> None:
         """Count one article."""
-        decision = facts.decision
+        decision = stats.decision
         self.articles += 1
-        self.bytes += facts.bytes
+        self.bytes += stats.bytes
         self._picks[decision.extractor] += 1
         self._rules[decision.rule] += 1
         for candidate in decision.candidates:
@@ -89,69 +89,69 @@ class Overview:
             self._tokens[candidate.extractor, bisect_right(_TOKEN_EDGES, candidate.tokens)] += 1
             if candidate.score is not None:
                 self._scores[candidate.extractor, min(int(candidate.score * 10), 9)] += 1
-        for number, coefficient in enumerate(facts.pairs):
+        for number, coefficient in enumerate(stats.pairs):
             if coefficient is not None:
                 self._pairs[number, _step(coefficient)] += 1
-        if facts.agreement is not None:
+        if stats.agreement is not None:
             self.compared += 1
-            self.no_consensus += facts.agreement == 0
-            self.low_agreement += facts.agreement < LOW_AGREEMENT
-        self.close_calls += facts.margin is not None and abs(facts.margin) <= CLOSE_CALL
+            self.no_consensus += stats.agreement == 0
+            self.low_agreement += stats.agreement < LOW_AGREEMENT
+        self.close_calls += stats.margin is not None and abs(stats.margin) <= CLOSE_CALL
 
-    def figures(self) -> list[Figure]:
+    def chart_data(self) -> list[ChartData]:
         """Return all charts, in the order of the page."""
         return [
-            Figure(
+            ChartData(
                 "picks",
                 "Picks per extractor",
                 "How many articles each extractor's text was picked for.",
-                Palette.EXTRACTORS,
+                ColorScheme.EXTRACTORS,
                 list(Extractor),
                 _diagonal({name: self._picks[name] for name in Extractor}),
             ),
-            Figure(
+            ChartData(
                 "rules",
                 "Picks per rule",
                 "How many articles each rule decided.",
-                Palette.RULES,
+                ColorScheme.RULES,
                 list(Rule),
                 {"articles": [self._rules[rule] for rule in Rule]},
             ),
-            Figure(
+            ChartData(
                 "states",
                 "Candidate states",
                 "Usable: a text without an error. Degraded: with one. Unavailable: no text.",
-                Palette.STATES,
+                ColorScheme.STATES,
                 list(Extractor),
                 {state: [self._states[name, state] for name in Extractor] for state in State},
             ),
-            Figure(
+            ChartData(
                 "pairs",
                 "Agreement of two extractors",
                 "Articles by the Sørensen-Dice coefficient of two extractors' shingles: "
                 f"{score.formula('shared', 'one', 'other')}.",
-                Palette.SHARES,
+                ColorScheme.SHARES,
                 [f"{one}, {other}" for one, other in PAIRS],
                 {
                     label: [self._pairs[pair, step] for pair in range(len(PAIRS))]
                     for step, label in enumerate(PAIR_LABELS)
                 },
             ),
-            Figure(
+            ChartData(
                 "scores",
                 "Scores",
                 "Compared candidates by score, in tenths; 0.9 means 0.9 up to 1.",
-                Palette.EXTRACTORS,
+                ColorScheme.EXTRACTORS,
                 SCORE_LABELS,
                 {name: [self._scores[name, step] for step in range(10)] for name in Extractor},
                 is_distribution=True,
                 scale="score",
             ),
-            Figure(
+            ChartData(
                 "tokens",
                 "Sizes of the texts",
                 "Texts by number of tokens; 50+ means 50 up to 99.",
-                Palette.EXTRACTORS,
+                ColorScheme.EXTRACTORS,
                 TOKEN_LABELS,
                 {
                     name: [self._tokens[name, step] for step in range(len(TOKEN_LABELS))]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from selection.report.batch_stats import Figure
+from selection.report.batch_stats import ChartData
 
 # An axis has at most this number of steps.
 _STEPS = 4
@@ -87,33 +87,33 @@ class Chart:
         return (*(part for bar in self.bars for part in bar.parts), *self.ticks)
 
 
-def chart(figure: Figure) -> Chart:
+def chart(data: ChartData) -> Chart:
     """Return the chart of a batch's counts.
 
     Bars are sized relative to the longest one, or to the axis of a distribution.
     """
-    columns = list(zip(*figure.series.values()))
-    if figure.is_distribution:
+    columns = list(zip(*data.series.values()))
+    if data.is_distribution:
         lines = axis(max(filter(None, sum(columns, ())), default=0))
         full = lines[-1]
     else:
         lines = ()
         full = max((sum(filter(None, column)) for column in columns), default=0) or 1
     return Chart(
-        key=figure.key,
-        title=figure.title,
-        note=figure.note,
-        colors=figure.palette.value,
-        series=tuple(figure.series),
+        key=data.key,
+        title=data.title,
+        note=data.note,
+        colors=data.colors.value,
+        series=tuple(data.series),
         bars=tuple(
-            Bar(label, _parts(f"{figure.key}-{number}", figure, column, full))
-            for number, (label, column) in enumerate(zip(figure.labels, columns))
+            Bar(label, _parts(f"{data.key}-{number}", data, column, full))
+            for number, (label, column) in enumerate(zip(data.labels, columns))
         ),
         ticks=tuple(
-            Tick(f"{figure.key}-tick-{number}", line, _percent(line, full))
+            Tick(f"{data.key}-tick-{number}", line, _percent(line, full))
             for number, line in enumerate(lines)
         ),
-        scale=figure.scale,
+        scale=data.scale,
     )
 
 
@@ -128,10 +128,10 @@ def axis(largest: int) -> tuple[int, ...]:
     return tuple(range(0, steps * step + 1, step))
 
 
-def _parts(id: str, figure: Figure, column: Sequence[int | None], full: int) -> tuple[Part, ...]:
+def _parts(id: str, data: ChartData, column: Sequence[int | None], full: int) -> tuple[Part, ...]:
     return tuple(
         Part(f"{id}-{color}", series, color, number, _percent(number, full))
-        for color, (series, number) in enumerate(zip(figure.series, column))
+        for color, (series, number) in enumerate(zip(data.series, column))
         if number is not None
     )
 

@@ -14,7 +14,7 @@ _WORD = re.compile(r"\S+")
 _WIDTH = SHINGLE_TOKENS * ID_BYTES
 
 
-def passages(texts: Sequence[str]) -> list[list[str]]:
+def segments_of(texts: Sequence[str]) -> list[list[str]]:
     """Cut the active texts of an article into segments of surplus and of consensus, in turn.
 
     A token is consensus if one of its shingles occurs in at least two of the texts; a word of the

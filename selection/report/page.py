@@ -22,10 +22,10 @@ from rich.filesize import decimal
 
 from selection.explain import sentences
 from selection.model import ERROR_FIELD, TEXT_FIELD, Decision, Extractor, Rule, State
-from selection.report.article_stats import Facts
-from selection.report.batch_stats import CLOSE_CALL, LOW_AGREEMENT, Overview
+from selection.report.article_stats import ArticleStats
+from selection.report.batch_stats import CLOSE_CALL, LOW_AGREEMENT, BatchStats
 from selection.report.charts import chart
-from selection.report.highlight import passages
+from selection.report.highlight import segments_of
 from selection.report.spool import RankedSpool
 from selection.score import formula
 from selection.stream.parts import Article
@@ -59,19 +59,19 @@ class Batch:
     warnings: Sequence[str]
 
 
-def row_json(facts: Facts, article: Article) -> bytes:
+def row_json(stats: ArticleStats, article: Article) -> bytes:
     """Return an article's row of the list: a JSON array in the order that the script reads."""
-    decision = facts.decision
+    decision = stats.decision
     return _json(
         [
-            facts.index,
-            _short(facts.id, LONGEST_NAME),
-            _short(facts.name, LONGEST_NAME),
-            _short(facts.url, LONGEST_NAME * 2),
+            stats.index,
+            _short(stats.id, LONGEST_NAME),
+            _short(stats.name, LONGEST_NAME),
+            _short(stats.url, LONGEST_NAME * 2),
             _EXTRACTORS.index(decision.extractor),
             _RULES.index(decision.rule),
-            _rounded(facts.agreement),
-            _rounded(facts.margin),
+            _rounded(stats.agreement),
+            _rounded(stats.margin),
             decision.consensus,
             [_EXTRACTORS.index(extractor) for extractor in decision.pool],
             [
@@ -94,7 +94,7 @@ def text_json(article: Article, decision: Decision) -> bytes:
     segments = [[text] for text in shown]
     if decision.consensus:
         active = [i for i, c in enumerate(decision.candidates) if c.active]
-        for i, found in zip(active, passages([shown[i] for i in active])):
+        for i, found in zip(active, segments_of([shown[i] for i in active])):
             segments[i] = found
     left = [len(text) - len(beginning) for text, beginning in zip(texts, shown)]
     return _json({"texts": segments, "left": left})
@@ -106,7 +106,7 @@ def has_text(article: Article) -> bool:
 
 
 def render(
-    batch: Batch, statistics: Overview, rows: RankedSpool, texts: RankedSpool
+    batch: Batch, statistics: BatchStats, rows: RankedSpool, texts: RankedSpool
 ) -> Iterator[bytes]:
     """Return the page's bytes in pieces, in memory that does not grow with the page.
 
@@ -119,7 +119,7 @@ def render(
     Raises:
         WriteError: a spool cannot be read.
     """
-    charts = [chart(figure) for figure in statistics.figures()]
+    charts = [chart(data) for data in statistics.chart_data()]
     environment = _environment()
     sizes = environment.get_template("sizes.css").render(charts=charts)
     style, script = _file("page.css") + sizes, _file("page.js")
@@ -154,6 +154,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
     environment.filters["counted"] = "{:,}".format
     environment.filters["size"] = decimal

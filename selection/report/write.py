@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from selection.field_check import FieldCheck, texts_of
 from selection.model import Extractor, Rule
 from selection.reader import BY_NAME, BatchReader, Progress, ReadOptions
-from selection.report.article_stats import Facts, facts_of
-from selection.report.batch_stats import Overview
+from selection.report.article_stats import ArticleStats, statistics_of
+from selection.report.batch_stats import BatchStats
 from selection.report.page import Batch, has_text, render, row_json, text_json
 from selection.report.spool import RankedSpool
 from selection.storage.names import default_report
@@ -46,12 +46,12 @@ class Report:
     warnings: Sequence[str]
 
 
-def read_facts(
+def read_statistics(
     path: str,
     progress: Callable[[Progress], object] | None = None,
     *,
     options: ReadOptions = BY_NAME,
-) -> Iterator[Facts]:
+) -> Iterator[ArticleStats]:
     """Return the statistics of each article of a batch, selected or not, as it streams.
 
     Args:
@@ -64,8 +64,8 @@ def read_facts(
         InputError, TransferError: as for ``select_file``.
     """
     with BatchReader(path, options=options) as reader:
-        for facts, _ in _articles(reader, progress):
-            yield facts
+        for stats, _ in _articles(reader, progress):
+            yield stats
 
 
 def write_report(
@@ -86,14 +86,14 @@ def write_report(
         path: the batch.
         output: the page; by default :func:`default_report`.
         text_limit: the largest size in bytes of the texts in the page.
-        progress: as for :func:`read_facts`.
+        progress: as for :func:`read_statistics`.
         roots, options: as for ``select_file``.
 
     Raises:
         SelectionError: as ``select_file``.
     """
     target = default_report(path) if output is None else output
-    statistics = Overview()
+    statistics = BatchStats()
     field_check = FieldCheck()
     size = 0
     with (
@@ -102,15 +102,15 @@ def write_report(
         RankedSpool(ROW_LIMIT) as rows,
         RankedSpool(text_limit) as texts,
     ):
-        for facts, article in _articles(reader, progress):
-            statistics.add(facts)
+        for stats, article in _articles(reader, progress):
+            statistics.add(stats)
             field_check.add(texts_of(article.fields), article.raw)
-            rank = _rank(facts)
-            is_wanted = has_text(article) and texts.wants(rank, facts.index)
-            if rows.wants(rank, facts.index):
-                rows.put(rank, facts.index, row_json(facts, article))
+            rank = _rank(stats)
+            is_wanted = has_text(article) and texts.wants(rank, stats.index)
+            if rows.wants(rank, stats.index):
+                rows.put(rank, stats.index, row_json(stats, article))
                 if is_wanted:
-                    texts.put(rank, facts.index, text_json(article, facts.decision))
+                    texts.put(rank, stats.index, text_json(article, stats.decision))
             elif is_wanted:
                 texts.left_out += 1
         # The page shows a text from its row in the list.
@@ -127,21 +127,21 @@ def write_report(
 
 def _articles(
     reader: BatchReader, progress: Callable[[Progress], object] | None
-) -> Iterator[tuple[Facts, Article]]:
+) -> Iterator[tuple[ArticleStats, Article]]:
     picks = Counter[Extractor]()
     for article in reader.articles():
-        facts = facts_of(article)
-        yield facts, article
-        picks[facts.decision.extractor] += 1
+        stats = statistics_of(article)
+        yield stats, article
+        picks[stats.decision.extractor] += 1
         if progress:
             progress(reader.progress(picks))
 
 
-def _rank(facts: Facts) -> float:
+def _rank(stats: ArticleStats) -> float:
     """Return an article's priority in the page.
 
     It is 2 without any text, 1 - agreement if texts were compared, -1 for a single candidate.
     """
-    if facts.agreement is not None:
-        return 1.0 - facts.agreement
-    return 2.0 if facts.decision.rule is Rule.FALLBACK else -1.0
+    if stats.agreement is not None:
+        return 1.0 - stats.agreement
+    return 2.0 if stats.decision.rule is Rule.FALLBACK else -1.0

@@ -32,7 +32,7 @@ _PIECES = [
 
 
 def _texts(random: Random) -> tuple[str, str, str]:
-    """Three random texts with passages in common."""
+    """Three random texts with common parts."""
     common = "".join(random.choices(_PIECES, k=random.randrange(12)))
 
     def text() -> str:
@@ -233,7 +233,6 @@ def check_memory() -> None:
 
 _IN_SUBINTERPRETER = """
 import sys
-sys.path[:] = {path!r}
 from pathlib import Path
 from tests.support import native_checks
 native_checks._use(Path({folder!r}))
@@ -253,7 +252,7 @@ def check_subinterpreters() -> None:
     interpreters: Any = __import__(
         "_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters"
     )
-    code = _IN_SUBINTERPRETER.format(path=sys.path, folder=sys.argv[2])
+    code = _IN_SUBINTERPRETER.format(folder=sys.argv[2])
     for _ in range(2):
         interpreter = interpreters.create()
         # Until 3.12 a failure is an exception, since 3.13 it is the result.
@@ -281,7 +280,9 @@ def _load(name: str, path: Path) -> ModuleType:
 
 def _use(folder: Path) -> None:
     """Make the builds of a folder the modules that the package imports."""
-    sys.path.insert(0, str(folder))
+    failing = folder / "failing_allocations.so"
+    if failing.exists():
+        sys.modules[failing.stem] = _load(failing.stem, failing)
     for name in SOURCES:
         parent, _, last = name.rpartition(".")
         __import__(parent)

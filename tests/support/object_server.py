@@ -122,14 +122,14 @@ class Seen:
 
 @dataclass
 class Break:
-    """What the proxy does with the requests that match, so many times.
+    """What the proxy does with the requests that match, a number of times.
 
     Attributes:
         method: of the requests.
         path: a pattern that is searched in path and query.
         status: answer this, with ``code`` as S3 gives it, and do not forward.
-        cut: send so many bytes of the answer's body, and close the connection.
-        truncate: send so many bytes of the body as if they were all.
+        cut: send this number of bytes of the answer's body, and close the connection.
+        truncate: send this number of bytes of the body as if they were all.
         before, after: called before the request is forwarded, after it was answered by the server.
         skip: how many matching requests are forwarded first.
     """
