@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -51,8 +50,6 @@ from tests.support.object_server import (
     Break,
     ObjectServer,
     Proxy,
-    running_object_server,
-    running_proxy,
 )
 from tests.support.process import until
 from tests.support.queue_server import Server, Workers, children, kill
@@ -63,36 +60,9 @@ INPUT = "s3://bucket/in/a.json"
 OUTPUT = "s3://bucket/out/a.json"
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[ObjectServer]:
-    with running_object_server() as store:
-        yield store
-
-
-@pytest.fixture
-def store(running: ObjectServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ObjectServer:
-    running.reset()
-    use(monkeypatch, running.environment())
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    running.put("in/a.json", b"0123456789")
-    return running
-
-
-@pytest.fixture
-def proxy(store: ObjectServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
-    with running_proxy(store) as started:
-        use(monkeypatch, started.environment)
-        yield started
-
-
 @pytest.fixture
 def client(server: Server) -> Redis:
     return server.client()
-
-
-def use(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> None:
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
 
 
 def read_all(source: ObjectInput, size: int = 1 << 18) -> bytes:

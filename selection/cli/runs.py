@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from selection.batch import (
     WORTH_WORKERS,
     Summary,
+    decompressed_size,
     is_large,
     select_with,
-    size_of,
+    stored_size,
 )
 from selection.cli import messages as log
 from selection.cli.plan import Plan, Planned, make_folder
@@ -57,11 +58,7 @@ def outcomes(
         options: how they are read and written.
     """
     batches = planned.batches
-    size = sum(size_of(batch.path) for batch in batches)
-    is_worth_it = size >= WORTH_WORKERS or any(
-        batch.can_be_pipe and is_pipe(batch.path) for batch in batches
-    )
-    if processes == 1 or not is_worth_it:
+    if processes == 1 or not _are_large(batches):
         for batch in batches:
             try:
                 yield batch, _select_here(batch, options, None)
@@ -78,6 +75,17 @@ def outcomes(
                 yield batch, result()
             except SelectionError as error:
                 yield batch, error
+
+
+def _are_large(batches: Sequence[Planned]) -> bool:
+    size = 0
+    for batch in batches:
+        if batch.can_be_pipe and is_pipe(batch.path):
+            return True
+        size += decompressed_size(batch.path, stored_size(batch.path))
+        if size >= WORTH_WORKERS:
+            return True
+    return False
 
 
 def _work(batch: Planned, options: RunOptions, pool: Pool) -> Work[Summary | None]:

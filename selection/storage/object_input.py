@@ -90,10 +90,12 @@ class ObjectInput:
         return piece
 
     def seek(self, offset: int, /) -> None:
-        """Continue reading at an offset."""
-        leave(self._next)
-        self._next = None
-        self._range, self._used = memoryview(b""), 0
+        """Continue reading at an offset; within the buffered range without a request."""
+        begin = self._position - self._used
+        if begin <= offset <= begin + len(self._range):
+            self._position, self._used = offset, offset - begin
+            return
+        self._drop()
         self._position = min(offset, self.size)
 
     @property
@@ -107,7 +109,12 @@ class ObjectInput:
 
     def close(self) -> None:
         """Stop reading ahead."""
-        self.seek(0)
+        self._drop()
+
+    def _drop(self) -> None:
+        leave(self._next)
+        self._next = None
+        self._range, self._used = memoryview(b""), 0
 
     def _fill(self) -> None:
         future = self._next or self._start(self._position)
