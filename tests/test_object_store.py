@@ -556,6 +556,46 @@ def test_the_next_run_aborts_what_a_killed_writer_left(store: ObjectServer, tmp_
     assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == []
 
 
+def test_the_next_run_aborts_the_upload_of_a_writer_that_was_killed_as_it_began(
+    proxy: Proxy, tmp_path: Path
+) -> None:
+    # Each writer lists the uploads before its own begins, and then to know its own.
+    process = subprocess.Popen([sys.executable, "-c", KILLED], stdin=subprocess.PIPE)
+    proxy.breaks = [Break("GET", r"\?uploads", skip=1, before=process.kill)]
+    process.communicate(timeout=60)
+    assert len(proxy.server.uploads()) == 1
+    write(b"done", ObjectInput(INPUT))
+    assert proxy.server.uploads() == []
+    assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == []
+
+
+def test_an_upload_that_is_begun_twice_since_an_answer_was_lost_is_aborted(
+    proxy: Proxy, tmp_path: Path
+) -> None:
+    proxy.breaks = [Break("POST", r"\?uploads", drop=True)]
+    content = os.urandom(2 * PART + 5)
+    write(content, ObjectInput(INPUT))
+    assert proxy.count("POST", r"\?uploads") == 2
+    assert proxy.server.get("out/a.json") == content
+    assert proxy.server.uploads() == []
+    assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == []
+
+
+def test_both_uploads_of_a_failed_writer_are_aborted(proxy: Proxy) -> None:
+    proxy.breaks = [Break("POST", r"\?uploads", drop=True)]
+
+    def interrupted() -> None:
+        with ObjectOutput(OUTPUT, ObjectInput(INPUT)) as output:
+            output.write((bytes(2 * PART),))
+            output.write((b"more",))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert proxy.count("POST", r"\?uploads") == 2
+    assert proxy.server.uploads() == []
+
+
 def test_the_upload_of_a_living_writer_stays(store: ObjectServer) -> None:
     process = writing(store)
     write(bytes(2 * PART), ObjectInput(INPUT))

@@ -29,7 +29,7 @@ from selection.storage.object_store import (
     open_store,
     start,
 )
-from selection.storage.object_uploads import Record, Uploads
+from selection.storage.object_uploads import Uploads
 
 if TYPE_CHECKING:
     from obstore import WritableFile
@@ -189,17 +189,16 @@ class _Upload:
     """The multipart upload of one writer, on stores where it must be aborted.
 
     obstore starts the upload when the first part is full and keeps its id to itself. It is the
-    one that a list has after that and did not have before. If another writer of the same object
-    begins in between, neither is recorded, and what a failure leaves is aborted when it is old.
+    one that a list has after that and did not have before. There are more if an answer was lost
+    and the request sent again, or if another writer of the same object begins in between.
     """
 
     def __init__(self, address: Address, part: int) -> None:
         self._uploads = Uploads(address) if address.scheme == "s3" else None
         self._part = part
         self._written = 0
-        self._before: set[str] = set()
-        self._record: Record | None = None
-        self._id: str | None = None
+        self._before: frozenset[str] = frozenset()
+        self._ids: frozenset[str] = frozenset()
 
     def prepare(self) -> None:
         """Abort what ended writers left; what is there then is another writer's."""
@@ -212,35 +211,42 @@ class _Upload:
             if fault_of(error)[0] is not Fault.DENIED:
                 raise
             self._uploads = None
+        else:
+            self._record = self._uploads.record(self._before)
 
     def add(self, size: int) -> None:
         """Note bytes that were written; the first ones beyond a part have begun the upload."""
         self._written += size
-        if self._uploads and self._written > self._part and self._id is None:
+        if self._uploads and self._written > self._part and not self._ids:
             self._find(self._uploads)
 
     def completed(self) -> None:
-        """Remove the record of the upload."""
-        if self._record:
-            self._record.remove()
+        """Remove the record, and the upload of a request whose answer was lost."""
+        if self._uploads is None:
+            return
+        # Another writer, which began at the same time, has added a part since.
+        if len(self._ids) > 1:
+            with suppress(Exception):
+                for upload in self._ids & self._uploads.ids():
+                    self._uploads.abort_empty(upload)
+        self._record.remove()
 
     def abort(self) -> None:
         """Abort the upload, if one was begun; if that fails, the next run of the output does."""
         if self._uploads is None:
             return
         try:
-            if self._id is None:
+            if not self._ids:
                 self._find(self._uploads)
-            if self._id is not None:
-                self._uploads.abort(self._id)
-                self.completed()
+            others = self._uploads.of_others(self._ids, self._record)
+            for upload in self._ids - others:
+                self._uploads.abort(upload)
+            if not self._ids & others:
+                self._record.remove()
         finally:
-            if self._record:
-                self._record.release()
+            self._record.release()
 
     def _find(self, uploads: Uploads) -> None:
-        new = uploads.ids() - self._before
-        if len(new) == 1:
-            self._id = new.pop()
-            self._record = uploads.record(self._id)
-            self._record.create()
+        self._ids = uploads.ids() - self._before
+        if self._ids:
+            self._record.add(self._ids)
