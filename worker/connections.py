@@ -57,11 +57,11 @@ class OutageRetry(Retry):
         return self
 
     def retry_forever(self) -> None:
-        """From now on retry until the server answers."""
+        """Retry until the server answers, in all later calls."""
         self.update_retries(-1)
 
     def retry_never(self) -> None:
-        """From now on do not retry."""
+        """Stop retrying, in all later calls."""
         self.update_retries(0)
 
     def call_with_retry(
