@@ -90,7 +90,7 @@ def plan(
     """
     if output is not None and output_dir is not None:
         raise click.UsageError("give --output or --output-dir, not both")
-    if output is not None and _is_folder(output):
+    if output is not None and is_folder(output):
         output, output_dir = None, output
     found: dict[str, _Found] = {}
     left_out: list[str] = []
@@ -120,6 +120,27 @@ def plan(
     return Plan(batches, tuple(dict.fromkeys(left_out)), tuple(errors))
 
 
+def find_outputs(names: Iterable[str], *, recursive: bool = False) -> list[str]:
+    """Find selected batches, in order, without repetition and without opening a file.
+
+    Args:
+        names: files, patterns, folders or addresses; of a pattern, folder or prefix only the
+            names of outputs, ``x_selected.json``.
+        recursive: search folders to any depth.
+
+    Raises:
+        InputMissingError: an argument does not name an output.
+    """
+    found: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        each = [f.path for f in _expand(name, recursive) if f.is_typed or is_output(f.path)]
+        if not each:
+            raise InputMissingError("nothing here is named *_selected.json", path=name)
+        for path in each:
+            found.setdefault(_normalized(path), path)
+    return list(found.values())
+
+
 def make_folder(batch: Planned) -> None:
     """Create the folder of an output below ``output_dir``.
 
@@ -136,7 +157,8 @@ def make_folder(batch: Planned) -> None:
         raise OutputError(message, path=folder) from None
 
 
-def _is_folder(output: str) -> bool:
+def is_folder(output: str) -> bool:
+    """Return whether the name of an output means a folder."""
     if is_address(output):
         return output.endswith("/")
     return os.path.basename(output) in ("", ".", "..") or os.path.isdir(output)
