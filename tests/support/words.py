@@ -37,7 +37,7 @@ def python_texts(code: str, *, has_messages: bool) -> Iterator[tuple[int, str]]:
         has_messages: whether string literals with a space in them are texts, too.
     """
     for node in ast.walk(ast.parse(code)):
-        # "tell" is a method of every file.
+        # The one exception is a method of every file object.
         if isinstance(node, _NAMED) and node.name != "tell":
             yield node.lineno, node.name.replace("_", " ")
         if has_messages and isinstance(node, ast.Constant) and isinstance(node.value, str):
