@@ -115,26 +115,23 @@ def _error_among(lines: Iterable[tuple[_Line | None, bytes]]) -> DataError | Non
 def _lines(source: Readable, read_size: int = READ_SIZE) -> Iterator[tuple[_Line | None, bytes]]:
     """Give each line that is not empty with the bytes before it, and the bytes behind the last."""
     index = offset = 0
-    gap: list[bytes] = []
-    gap_size = 0
+    gap = bytearray()  # bytes, joined one empty line at a time, would be copied each time
     for line in _whole_lines(source, read_size):
         raw = line if offset else line.removeprefix(BYTE_ORDER_MARK)
         raw = raw.lstrip(_WHITE_SPACE)
         before = len(line) - len(raw)
         raw = raw.rstrip(_WHITE_SPACE)
-        gap.append(line[:before])
-        gap_size += before
+        gap += line[:before]
         if raw:
-            yield _Line(index, offset + before, raw), b"".join(gap)
+            yield _Line(index, offset + before, raw), bytes(gap)
             index += 1
-            gap = [line[before + len(raw) :]]
-            gap_size = len(gap[0])
-        elif gap_size >= read_size:
-            yield None, b"".join(gap)
-            gap, gap_size = [], 0
+            gap = bytearray(line[before + len(raw) :])
+        elif len(gap) >= read_size:
+            yield None, bytes(gap)
+            gap = bytearray()
         offset += len(line)
-    if gap_size:
-        yield None, b"".join(gap)
+    if gap:
+        yield None, bytes(gap)
 
 
 def _whole_lines(source: Readable, read_size: int) -> Iterator[bytes]:
