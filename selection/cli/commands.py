@@ -21,7 +21,8 @@ from selection.cli.runs import RunOptions, outcomes
 from selection.errors import InputMissingError, SelectionError
 from selection.explain import explain_file
 from selection.parallel.cores import usable_cores
-from selection.storage.names import STANDARD_STREAM
+from selection.storage.names import STANDARD_STREAM, is_standard_input
+from selection.storage.opening import is_pipe
 from selection.text.backend import backend
 from selection.verify import verify_files
 
@@ -211,6 +212,8 @@ def verify(input: str, output: str, as_json: bool, lines: bool, skip_bad_lines: 
     Example:
       selection verify batch.json batch_selected.json
     """
+    if is_standard_input(input) and is_standard_input(output):
+        raise click.UsageError("standard input can be only one of INPUT and OUTPUT")
     try:
         with log.progress(output) as progress:
             result = verify_files(input, output, progress, options=reading(lines, skip_bad_lines))
@@ -260,6 +263,8 @@ def report(
     if as_json and (output is not None or text_limit is not None):
         raise click.UsageError("--json does not write a page: leave out --output and --text-limit")
     options = reading(lines, skip_bad_lines)
+    if output is None and is_pipe(file):
+        output = STANDARD_STREAM
     with log.progress(file) as progress:
         if as_json:
             for stats in read_statistics(file, progress, options=options):

@@ -17,6 +17,7 @@ from selection.storage.names import (
     default_output,
     is_batch,
     is_output,
+    is_standard_input,
 )
 from selection.storage.opening import is_pipe
 
@@ -113,7 +114,7 @@ def plan(
                 path=left_out[0],
             )
         )
-    if STANDARD_STREAM in found and len(found) > 1:
+    if len(found) > 1 and any(is_standard_input(each.path) for each in found.values()):
         raise click.UsageError("standard input must be the only FILE")
     batches = _placed(list(found.values()), output, output_dir)
     _check(batches)
@@ -240,7 +241,7 @@ def _placed(
         return tuple(_beside(each, output, is_alone=len(found) == 1) for each in found)
     if not found:
         return ()
-    if any(each.path == STANDARD_STREAM for each in found):
+    if any(is_standard_input(each.path) for each in found):
         raise click.UsageError("standard input has no name: name its output with --output FILE")
     # By name: a link to a folder is a folder of that name.
     base = os.path.commonpath([_place(each.base) for each in found])

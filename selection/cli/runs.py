@@ -117,7 +117,8 @@ def select_batch(
         compression_level=options.compression_level,
     )
     # The record has the times of local files.
-    is_local = not (is_address(batch.path) or is_address(batch.target) or is_pipe(batch.path))
+    names = batch.path, batch.target
+    is_local = not any(is_address(name) or is_pipe(name) for name in names)
     if not options.if_changed or not is_local:
         return select()
     # It takes longer to import than a small batch takes to select.

@@ -9,9 +9,16 @@ from selection.storage.compression import FORMATS, Format
 #: The name of standard input as an input and of standard output as an output.
 STANDARD_STREAM = "-"
 
+_STANDARD_INPUTS = (STANDARD_STREAM, "/dev/stdin")
+
 _SELECTED, _REPORT = "_selected", "_report.html"
 _LINES = (".jsonl", ".ndjson")
 _BATCHES = (".json", *_LINES)
+
+
+def is_standard_input(path: str) -> bool:
+    """Return whether an input's name is that of standard input, a pipe or not."""
+    return path in _STANDARD_INPUTS
 
 
 def compression_of(path: str) -> Format | None:
@@ -43,7 +50,8 @@ def default_output(path: str) -> str:
     if path == STANDARD_STREAM:
         return path
     compression = compression_of(path)
-    ending = os.path.splitext(without_compression(path))[1] if is_lines(path) else ".json"
+    name = without_compression(path)
+    ending = next((each for each in _LINES if name.endswith(each)), ".json")
     return stem(path) + _SELECTED + ending + (compression.suffix if compression else "")
 
 
