@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NoReturn, TypeVar
 import click
 
 from selection.batch import Summary
-from selection.cli import messages as log
+from selection.cli import messages
 from selection.cli import runner as command
 from selection.cli.plan import Planned, plan
 from selection.cli.printable import printable
@@ -35,8 +35,10 @@ Exit codes:
   2    wrong usage, or a wrong setting
   65   the data is wrong (invalid JSON, not a batch, a difference)
   66   the input does not exist or cannot be read
+  69   an extra of this package is not installed
   73   the output cannot be made
   74   reading or writing failed; run again
+  77   the object store refuses the credentials
   130  stopped by Ctrl-C (143 by SIGTERM, 141 by a closed pipe)
 """
 
@@ -154,7 +156,7 @@ def run(
       zcat batch.json.gz | selection run - | zstd > picked.json.zst
     """
     planned = plan(files, output, output_dir, recursive=recursive)
-    log.log_left_out(planned.left_out)
+    messages.log_left_out(planned.left_out)
     options = RunOptions(if_changed, _reading(lines, skip_bad_lines), compression_level)
     is_piped = any(batch.target == STANDARD_STREAM for batch in planned.batches)
     results = Results(planned)
@@ -222,7 +224,7 @@ def explain(
 
             print_explanation(explanation)
         else:
-            log.print_explanation_line(explanation)
+            messages.print_explanation_line(explanation)
     if chosen and not found:
         raise InputMissingError(
             "the batch does not have this article; an index counts from 0", path=file
@@ -245,7 +247,7 @@ def verify(input: str, output: str, as_json: bool, lines: bool, skip_bad_lines: 
       selection verify batch.json batch_selected.json
     """
     try:
-        with log.progress(output) as progress:
+        with messages.progress(output) as progress:
             result = verify_files(input, output, progress, options=_reading(lines, skip_bad_lines))
     except SelectionError as error:
         if not as_json:
@@ -293,14 +295,14 @@ def report(
     if as_json and (output is not None or text_limit is not None):
         raise click.UsageError("--json does not write a page: leave out --output and --text-limit")
     options = _reading(lines, skip_bad_lines)
-    with log.progress(file) as progress:
+    with messages.progress(file) as progress:
         if as_json:
             for stats in read_statistics(file, progress, options=options):
                 _print_json(stats.as_dict())
             return
         limit = TEXT_LIMIT if text_limit is None else text_limit
         written = write_report(file, output, limit, progress, options=options)
-    log.log_report(written)
+    messages.log_report(written)
     if written.output != STANDARD_STREAM:
         click.echo(printable(written.output))
 
