@@ -57,11 +57,11 @@ class OutageRetry(Retry):
         return self
 
     def retry_forever(self) -> None:
-        """Retry until the server answers, in all later calls."""
+        """Retry until the server answers, from now on."""
         self.update_retries(-1)
 
     def retry_never(self) -> None:
-        """Stop retrying, in all later calls."""
+        """Do not retry, from now on."""
         self.update_retries(0)
 
     def call_with_retry(

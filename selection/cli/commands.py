@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import click
 
 from selection.batch import Summary
-from selection.cli import messages as log
+from selection.cli import messages
 from selection.cli import runner as command
 from selection.cli.export import export
 from selection.cli.options import FILE, Bytes, print_json, read_options, reading
@@ -33,8 +33,10 @@ Exit codes:
   2    wrong usage, or a wrong setting
   65   the data is wrong (invalid JSON, not a batch, a difference)
   66   the input does not exist or cannot be read
+  69   an extra of this package is not installed
   73   the output cannot be made
   74   reading or writing failed; run again
+  77   the object store refuses the credentials
   130  stopped by Ctrl-C (143 by SIGTERM, 141 by a closed pipe)
 """
 
@@ -122,7 +124,7 @@ def run(
       zcat batch.json.gz | selection run - | zstd > picked.json.zst
     """
     planned = plan(files, output, output_dir, recursive=recursive)
-    log.log_left_out(planned.left_out)
+    messages.log_left_out(planned.left_out)
     options = RunOptions(if_changed, reading(lines, skip_bad_lines), compression_level)
     is_piped = any(batch.target == STANDARD_STREAM for batch in planned.batches)
     results = Results(planned)
@@ -190,7 +192,7 @@ def explain(
 
             print_explanation(explanation)
         else:
-            log.print_explanation_line(explanation)
+            messages.print_explanation_line(explanation)
     if chosen and not found:
         raise InputMissingError(
             "the batch does not have this article; an index counts from 0", path=file
@@ -215,7 +217,7 @@ def verify(input: str, output: str, as_json: bool, lines: bool, skip_bad_lines: 
     if is_standard_input(input) and is_standard_input(output):
         raise click.UsageError("standard input can be only one of INPUT and OUTPUT")
     try:
-        with log.progress(output) as progress:
+        with messages.progress(output) as progress:
             result = verify_files(input, output, progress, options=reading(lines, skip_bad_lines))
     except SelectionError as error:
         if not as_json:
@@ -265,14 +267,14 @@ def report(
     options = reading(lines, skip_bad_lines)
     if output is None and is_pipe(file):
         output = STANDARD_STREAM
-    with log.progress(file) as progress:
+    with messages.progress(file) as progress:
         if as_json:
             for stats in read_statistics(file, progress, options=options):
                 print_json(stats.as_dict())
             return
         limit = TEXT_LIMIT if text_limit is None else text_limit
         written = write_report(file, output, limit, progress, options=options)
-    log.log_report(written)
+    messages.log_report(written)
     if written.output != STANDARD_STREAM:
         click.echo(printable(written.output))
 

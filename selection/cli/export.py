@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from selection.cli import messages as log
+from selection.cli import messages
 from selection.cli.options import FILE, print_json, read_options, reading
 from selection.cli.plan import find_outputs, is_folder
 from selection.cli.printable import printable
@@ -73,7 +73,7 @@ def export(
         try:
             _write(inputs, table, rows, options, as_json)
         except SelectionError as error:
-            log.log_error(error)
+            messages.log_error(error)
             code = code or error.exit_code
     return code
 
@@ -132,9 +132,9 @@ def _write(
 ) -> None:
     from selection.export.write import export_files
 
-    with log.progress(table) as progress:
+    with messages.progress(table) as progress:
         written = export_files(inputs, table, rows, progress, reading=options)
     if as_json:
         print_json(written.as_dict(), to_stderr=table == STANDARD_STREAM)
     else:
-        log.log_export(written)
+        messages.log_export(written)

@@ -16,7 +16,7 @@ from selection.batch import (
     select_with,
     size_of,
 )
-from selection.cli import messages as log
+from selection.cli import messages
 from selection.cli.plan import Plan, Planned, make_folder
 from selection.cli.results import Outcome
 from selection.errors import SelectionError
@@ -91,7 +91,7 @@ def _work(batch: Planned, options: RunOptions, pool: Pool) -> Work[Summary | Non
 
 
 def _select_here(batch: Planned, options: RunOptions, pool: Pool | None) -> Summary | None:
-    with log.progress(batch.path) as progress:
+    with messages.progress(batch.path) as progress:
         return select_batch(batch, options, progress, pool)
 
 
@@ -133,5 +133,5 @@ def select_batch(
     try:
         remember(batch.path, found, batch.target, form)
     except OSError as error:
-        log.log(f"{batch.path}: --if-changed cannot write its record: {error}")
+        messages.log(f"{batch.path}: --if-changed cannot write its record: {error}")
     return summary
