@@ -239,6 +239,7 @@ EXIT_CODES = {
     "SelectionError": 70,
     "BackendError": 2,
     "CompressionLevelError": 2,
+    "EndpointError": 68,
     "ExtraMissingError": 69,
     "CredentialsError": 77,
     "DataError": 65,

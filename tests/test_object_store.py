@@ -20,6 +20,7 @@ from selection import select_file
 from selection.cli.plan import plan
 from selection.errors import (
     CredentialsError,
+    EndpointError,
     ExtraMissingError,
     InputBucketMissingError,
     InputChangedError,
@@ -180,6 +181,27 @@ def test_a_local_root_holds_no_object() -> None:
 )
 def test_the_endpoint_comes_from_the_usual_variables(variables: dict[str, str], url: str) -> None:
     assert bucket_url("b", variables) == url
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        *("localhost:9000", "minio", "not a URL", "ftp://host", "http://", "http://:9000"),
+        *("http://host:99999", "http://host:0", "http://host:x", "http://ho st", "http://hóst"),
+        *("http://key:hidden@host", "http://host?hidden", "http://host#hidden", "http://[::1"),
+    ],
+)
+def test_an_endpoint_that_is_not_a_url_is_final_and_is_not_shown(
+    endpoint: str, store: ObjectServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
+    monkeypatch.setenv("AZURE_STORAGE_ENDPOINT", endpoint)
+    for path, name in ((INPUT, "AWS_ENDPOINT_URL"), ("az://c/a", "AZURE_STORAGE_ENDPOINT")):
+        with pytest.raises(EndpointError, match=name) as caught:
+            ObjectInput(path)
+        assert (caught.value.retryable, caught.value.exit_code) == (False, 68)
+        assert endpoint not in caught.value.message
+        assert "hidden" not in caught.value.message
 
 
 # Reading
@@ -399,6 +421,21 @@ def test_the_meaning_of_other_failures() -> None:
     assert fault_of(OSError(lost))[0] is Fault.FINAL
     assert fault_of(OSError("status code: 404 <Code>NoSuchUpload</Code>"))[0] is Fault.TRANSIENT
     assert fault_of(OSError("status code: 400 <Code>InvalidRequest</Code>"))[0] is Fault.FINAL
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        ("Name or service not known", Fault.ENDPOINT),  # Linux
+        ("nodename nor servname provided, or not known", Fault.ENDPOINT),  # macOS
+        ("Temporary failure in name resolution", Fault.TRANSIENT),
+    ],
+)
+def test_a_host_that_does_not_exist_is_not_a_name_server_that_fails(
+    words: str, fault: Fault
+) -> None:
+    found = fault_of(OSError(f"error sending request\n\nDebug source:\ndns error: {words}"))
+    assert found[0] is fault
 
 
 FORKED = f"""

@@ -93,7 +93,7 @@ class Uploads:
                 self.abort(upload)
 
     def record(self, before: frozenset[str]) -> Record:
-        """Record this process as a writer of the object."""
+        """Return a record of this process as a writer of the object, not yet created."""
         return Record(self._url, self._key, before)
 
     def _initiated(self) -> dict[str, datetime]:

@@ -31,7 +31,7 @@ def open_input(path: str, roots: Sequence[str] = (), *, pipes: bool = False) -> 
     Raises:
         InputError: it does not exist, cannot be read or is outside the roots.
         OutputIsInputError: standard output is redirected to it.
-        CredentialsError, ExtraMissingError: the object store cannot be used.
+        CredentialsError, EndpointError, ExtraMissingError: the object store cannot be used.
         ReadError: it cannot be opened now.
         ExtraMissingError: it is compressed, and the library for it is not installed.
     """
@@ -54,7 +54,8 @@ def open_stored(path: str, roots: Sequence[str] = (), *, pipes: bool = False) ->
         path, roots, pipes: as for :func:`open_input`.
 
     Raises:
-        InputError, CredentialsError, ExtraMissingError, ReadError: as :func:`open_input`.
+        InputError, CredentialsError, EndpointError: as :func:`open_input`.
+        ExtraMissingError, ReadError: as :func:`open_input`.
     """
     if pipes and is_pipe(path):
         from selection.storage.pipe import PipeInput

@@ -19,6 +19,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+# The end of the name of a record that is not complete.
+_NEW = ".new"
+
 
 class Record:
     """The record of this process as a writer of an object.
@@ -33,17 +36,20 @@ class Record:
     """
 
     def __init__(self, url: str, key: str, before: Iterable[str]) -> None:
-        folder = _folder()
-        self.path = folder / f"{_prefix(url, key)}{uuid.uuid4().hex}"
+        self.path = _folder() / f"{_prefix(url, key)}{uuid.uuid4().hex}"
+        self._new = self.path.with_name(f"{self.path.name}{_NEW}")
+        self._before = before
         self._file: int | None = None
-        temporary = self.path.with_name(f".{self.path.name}")
+
+    def create(self) -> None:
+        """Create the file and lock it before it has its name."""
         with suppress(OSError):
-            folder.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            # Locked before others can find it.
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self._append(before)
-            temporary.rename(self.path)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = os.open(self._new, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            # Another writer can hold it for the moment in which it checks it.
+            fcntl.flock(self._file, fcntl.LOCK_EX)
+            self._append(self._before)
+            self._new.rename(self.path)
 
     def add(self, uploads: Iterable[str]) -> None:
         """Record the uploads that the writer began."""
@@ -62,8 +68,9 @@ class Record:
 
     def remove(self) -> None:
         """Remove the file: nothing is left of the writer."""
-        with suppress(OSError):
-            self.path.unlink()
+        for path in (self.path, self._new):
+            with suppress(OSError):
+                path.unlink()
         self.release()
 
 
@@ -98,6 +105,8 @@ def writers_of(url: str, key: str) -> list[Writer]:
             lines = path.read_bytes().splitlines(keepends=True)
             sets = [frozenset(json.loads(line)) for line in lines if line.endswith(b"\n")]
             own = sets[1] if len(sets) > 1 else None
+            if path.name.endswith(_NEW):  # it has uploaded nothing yet
+                own = frozenset()
             found.append(Writer(path, sets[0] if sets else frozenset(), own, has_ended))
     return found
 
