@@ -62,6 +62,7 @@ def _signal(pid: Callable[[], int], number: signal.Signals) -> None:
 
 FAULTS = (
     Fault("503", lambda pid, change: Break("", status=503, code="SlowDown"), (0,)),
+    Fault("429", lambda pid, change: Break("", status=429, code="TooManyRequests"), (0,)),
     Fault("no answer", lambda pid, change: Break("", drop=True)),
     Fault("an answer cut", lambda pid, change: Break("", cut=100)),
     Fault("an answer truncated", lambda pid, change: Break("", truncate=100)),
@@ -146,9 +147,11 @@ def _break_everywhere(table: Table, place: Storage, randomness: random.Random, l
     table.log(
         f"storage: {requests} requests, {len(FAULTS)} faults, {len(batches[0].input):,} bytes"
     )
-    for fault in FAULTS:
-        for at in range(requests):
-            for old in (None, OLD) if long else (None, OLD)[at % 2 :][:1]:
+    # The short form meets each request with every third fault.
+    step = 1 if long else 3
+    for number, fault in enumerate(FAULTS):
+        for at in range((number + randomness.randrange(step)) % step, requests, step):
+            for old in (None, OLD) if long else (randomness.choice((None, OLD)),):
                 effects = _with_fault(place, fault, at, batches, old)
                 table.add(f"storage: {fault.name}", effects)
 
@@ -229,10 +232,15 @@ def _select(
 
 @dataclass
 class Fleet:
-    """Two workers, the jobs of objects, and the random faults."""
+    """Two workers, the jobs of objects, and the random faults.
+
+    Attributes:
+        versions: two batches for each object, by its number; the first was there at the start.
+    """
 
     place: Storage
     workers: Workers
+    versions: list[tuple[ExpectedBatch, ExpectedBatch]]
     randomness: random.Random
     running: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
@@ -250,16 +258,28 @@ class Fleet:
                 partial(self.place.proxy.breaks.append, Break("", skip=skip, times=times, **fault))
                 for fault in (
                     {"status": 503, "code": "SlowDown"},
+                    {"status": 429, "code": "TooManyRequests"},
                     {"drop": True},
                     {"cut": 100},
                     {"truncate": 100},
                     {"before": partial(time.sleep, 1)},
                 )
             ),
+            self._change_object,
             self._kill_horse,
             self._kill_worker,
         ]
         self.randomness.choice(faults)()
+
+    def _change_object(self) -> None:
+        """Replace an object without an output when its bytes are requested."""
+        done = self.place.store.keys()
+        numbers = range(len(self.versions))
+        if left := [each for each in numbers if _output(each) not in done]:
+            number = self.randomness.choice(left)
+            content = self.versions[number][1].input
+            put = partial(self.place.store.put, _input(number), content)
+            self.place.proxy.breaks.append(Break("GET", f"/{_input(number)}", before=put))
 
     def _kill_horse(self) -> None:
         horses = [child for process in self.running for child in children(process.pid)]
@@ -287,16 +307,24 @@ class Fleet:
         return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
 
+def _input(number: int) -> str:
+    return f"in/{number}.json"
+
+
+def _output(number: int) -> str:
+    return f"out/{number}_selected.json"
+
+
 def _break_workers(
     table: Table, place: Storage, folder: Path, randomness: random.Random, long: bool
 ) -> None:
-    small, large, seconds = (300, 20, 240) if long else (40, 4, 20)
-    batches = [generate(randomness, 3, 20) for _ in range(small)]
-    batches += [_large(randomness, 18) for _ in range(large)]
-    randomness.shuffle(batches)
-    for number, batch in enumerate(batches):
-        place.store.put(f"in/{number}.json", batch.input)
-    row = f"storage: {len(batches)} objects, 2 workers"
+    small, large, seconds = (300, 20, 240) if long else (20, 4, 15)
+    versions = [(generate(randomness, 3, 20), generate(randomness, 3, 20)) for _ in range(small)]
+    versions += [(_large(randomness, 18), _large(randomness, 18)) for _ in range(large)]
+    randomness.shuffle(versions)
+    for number, (batch, _) in enumerate(versions):
+        place.store.put(_input(number), batch.input)
+    row = f"storage: {len(versions)} objects, 2 workers"
     table.log(f"{row}, {seconds} s of faults")
     with running_server() as server:
         workers = Workers(server, folder)
@@ -304,7 +332,7 @@ def _break_workers(
             "RQ_REDIS_URL": server.url,
             "SELECTION_RETRY_DELAYS": "1,1,2,2",
         }
-        fleet = Fleet(place, workers, randomness)
+        fleet = Fleet(place, workers, versions, randomness)
         try:
             jobs = fleet.command(
                 "enqueue", "s3://bucket/in/", "--output-dir", "s3://bucket/out/", "--json"
@@ -316,10 +344,10 @@ def _break_workers(
             again = _wait(fleet, [str(job["job"]) for job in jobs])
         finally:
             workers.stop()
-    if len(jobs) != len(batches):
+    if len(jobs) != len(versions):
         table.add(row, Effects(lost=f"{len(jobs)} jobs"), tries=0)
     for first, last in zip(ended, again):
-        table.add(row, _check(place, batches, first, last))
+        table.add(row, _check(place, versions, first, last))
     left = place.leftovers()
     table.add(row, Effects(leaked=left), tries=0)
 
@@ -350,16 +378,19 @@ def _wait(fleet: Fleet, jobs: list[str]) -> list[JobStatus]:
 
 
 def _check(
-    place: Storage, batches: list[ExpectedBatch], first: JobStatus, last: JobStatus
+    place: Storage,
+    versions: list[tuple[ExpectedBatch, ExpectedBatch]],
+    first: JobStatus,
+    last: JobStatus,
 ) -> Effects:
     name = (first.path or "?").rpartition("/")[2]
     number = int(name.removesuffix(".json"))
-    found = place.content(f"out/{number}_selected.json")
-    right = batches[number].output
-    part = f"{name}: {len(found):,} bytes" if found not in (None, right) and found else ""
+    found = place.content(_output(number))
+    right = [version.output for version in versions[number]]
+    part = f"{name}: {len(found):,} bytes" if found is not None and found not in right else ""
     if last.state not in ENDED:
         return Effects(partial=part, stuck=f"{name}: {last}")
     is_explained = first.state == "finished" or bool((first.error or {}).get("message"))
-    if not is_explained or last.state != "finished" or found != right:
-        return Effects(f"{name}: {first}, {last}, {found == right}", part)
+    if not is_explained or last.state != "finished" or found not in right:
+        return Effects(f"{name}: {first}, {last}, {found in right}", part)
     return Effects(partial=part)
