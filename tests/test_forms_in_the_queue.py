@@ -9,16 +9,17 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from redis import Redis
 from rq import Queue
 from rq.serializers import JSONSerializer
 
-from selection import select_file
+from selection import errors, select_file
 from selection.errors import InputForbiddenError
 from tests.support.command import run
-from tests.support.object_server import ObjectServer, Proxy
+from tests.support.object_server import KEY_ID, SECRET, Break, ObjectServer, Proxy
 from tests.support.process import SECONDS
 from tests.support.queue_server import Server, Workers
 from worker import enqueue
@@ -100,6 +101,99 @@ def test_every_form_is_a_job_with_one_id_that_is_shown(
     # Finished jobs whose outputs exist are not enqueued again.
     again = worker_command(workers, "enqueue", root)
     assert [(job["job"], job["state"]) for job in again] == [(each, "finished") for each in ids]
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.gz"])
+@pytest.mark.parametrize("worker_class", ["worker.SelectionWorker", ""], ids=["ours", "stock"])
+def test_workers_copy_and_count_bad_lines_of_objects_if_they_are_set_to(
+    suffix: str, worker_class: str, store: ObjectServer, workers: Workers
+) -> None:
+    compress = gzip.compress if suffix.endswith(".gz") else bytes
+    store.put(f"lines/x{suffix}", compress(LINE + b"[bad\r\n\n" + LINE))
+    workers.environment |= {
+        "SELECTION_ROOTS": "s3://bucket/lines/",
+        "RQ_WORKER_CLASS": worker_class,
+    }
+    address = f"s3://bucket/lines/x{suffix}"
+    worker_command(workers, "enqueue", address)
+    assert workers.start("--burst").wait(SECONDS) == 0
+    (failed,) = worker_command(workers, "status")
+    assert failed["state"] == "failed"
+    error: Any = failed["error"]
+    # Behind the first line, which has 52 bytes.
+    assert (error["type"], error["line"], error["byte"]) == ("LineNotObjectError", 2, 52)
+    assert store.keys() == ["in/a.json", f"lines/x{suffix}"]
+    worker_command(workers, "enqueue", address)
+    assert workers.start("--burst", SELECTION_SKIP_BAD_LINES="1").wait(SECONDS) == 0
+    output = store.get(f"lines/x_selected{suffix}")
+    assert decompressed(output) == PICKED_LINE + b"[bad\r\n\n" + PICKED_LINE, workers.log()
+    (finished,) = worker_command(workers, "status")
+    summary: Any = finished["summary"]
+    assert (summary["articles"], summary["skipped"]) == (2, 1)
+
+
+# Each with the requests that the store refuses and its answer, or other variables.
+REFUSALS: dict[str, tuple[list[Break], dict[str, str], str, int, str]] = {
+    "denied input": (
+        [Break(method, "/in/a", 403, "AccessDenied", times=99) for method in ("HEAD", "GET")],
+        {},
+        "InputDeniedError",
+        66,
+        "check the permissions",
+    ),
+    "missing bucket": (
+        [Break(method, "/in/a", 404, "NoSuchBucket", times=99) for method in ("HEAD", "GET")],
+        {},
+        "InputBucketMissingError",
+        66,
+        "there is no such bucket",
+    ),
+    "denied output": (
+        [Break("PUT", status=403, code="AccessDenied", times=99)],
+        {},
+        "OutputDeniedError",
+        73,
+        "may not be written",
+    ),
+    "wrong credentials": (
+        [Break("", status=403, code="SignatureDoesNotMatch", times=99)],
+        {},
+        "CredentialsError",
+        77,
+        "refuses the credentials",
+    ),
+    "not a URL": (
+        [],
+        {"AWS_ENDPOINT_URL": f"http://user:{SECRET}@host"},
+        "EndpointError",
+        68,
+        "AWS_ENDPOINT_URL is not the URL",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_a_refusal_of_the_store_ends_a_job_at_once_and_shows_no_secret(
+    name: str, proxy: Proxy, workers: Workers, client: Redis
+) -> None:
+    breaks, variables, kind, exit_code, words = REFUSALS[name]
+    proxy.server.put("in/a.json", BATCH)
+    enqueue("s3://bucket/in/a.json", connection=client, settings=workers.settings)
+    proxy.breaks = [replace(each) for each in breaks]
+    # In burst mode a worker does not wait for a retry.
+    workers.environment |= proxy.environment
+    assert workers.start("--burst", **variables).wait(SECONDS) == 0
+    (job,) = worker_command(workers, "status")
+    error: Any = job["error"]
+    assert (job["state"], error["type"]) == ("failed", kind), error
+    assert words in error["message"]
+    assert getattr(errors, kind).exit_code == exit_code
+    assert proxy.server.keys() == ["in/a.json"]
+    stored = b"".join(client.dump(key) or b"" for key in client.scan_iter(count=1000))
+    for secret in (SECRET, KEY_ID, "Signature="):
+        assert secret not in workers.log()
+        assert secret.encode() not in stored
+        assert secret not in json.dumps(job)
 
 
 def test_enqueueing_an_object_reads_none_of_its_bytes(

@@ -810,8 +810,9 @@ def test_a_job_reads_and_writes_objects(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("is_worker_killed", [False, True], ids=["its process", "all processes"])
 def test_a_job_that_is_killed_in_the_middle_of_an_upload_is_done_again(
-    batches: ObjectServer, proxy: Proxy, workers: Workers, client: Redis
+    is_worker_killed: bool, batches: ObjectServer, proxy: Proxy, workers: Workers, client: Redis
 ) -> None:
     batches.put("in/large.json", large())
     is_there, go_on = threading.Event(), threading.Event()
@@ -829,10 +830,20 @@ def test_a_job_that_is_killed_in_the_middle_of_an_upload_is_done_again(
     (horse,) = [pid for pid in children(worker.pid) if os.getpgid(pid) == pid]
     until(batches.uploads, "the upload is listed")
     kill(horse)
+    if is_worker_killed:
+        for child in children(worker.pid):
+            kill(child)
+        worker.kill()
+        worker.wait(60)
+        worker = workers.start("--with-scheduler", **os.environ)
     go_on.set()
     until(lambda: job.get_status(refresh=True) == "finished", "the job is done again", worker)
     picked = json.loads(batches.get("in/large_selected.json"))["articles"]
     assert [each["selected_extractor"] for each in picked] == ["newspaper4k"] * 90
+    assert [key for key in batches.keys() if "large" in key] == [  # noqa: SIM118
+        "in/large.json",
+        "in/large_selected.json",
+    ]
     assert batches.uploads() == []
 
 
