@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -754,6 +755,54 @@ def test_files_and_objects_mix(batches: ObjectServer, tmp_path: Path) -> None:
     assert (tmp_path / "r.html").stat().st_size > 10_000
     assert run("report", INPUT).returncode == 0
     assert b"<html" in batches.get("in/a_report.html")
+
+
+@pytest.mark.parametrize(
+    ("source", "target"), [("s3", "s3"), ("s3", "local"), ("local", "s3")], ids=" to ".join
+)
+def test_if_changed_keeps_the_outputs_of_unchanged_objects(
+    source: str, target: str, batches: ObjectServer, tmp_path: Path
+) -> None:
+    local_input, local_output = tmp_path / "a.json", tmp_path / "b.json"
+    name = INPUT if source == "s3" else str(local_input)
+    output = "s3://bucket/out/b.json" if target == "s3" else str(local_output)
+
+    def change(content: bytes) -> None:
+        batches.put("in/a.json", content)
+        local_input.write_bytes(content)
+        os.utime(local_input, ns=(len(content), len(content)))  # not just now
+
+    def is_kept() -> bool:
+        done = run("run", name, "-o", output, "--if-changed", "--json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout).get("unchanged", False) is True
+
+    change(SAMPLE)
+    assert [is_kept(), is_kept()] == [False, True]
+    change(SAMPLE + b"\n")
+    assert [is_kept(), is_kept()] == [False, True]
+    assert (batches.get("out/b.json") if target == "s3" else local_output.read_bytes()) == (
+        PICKED + b"\n"
+    )
+    if target == "s3":
+        batches.put("out/b.json", PICKED)
+        assert [is_kept(), is_kept()] == [False, True]
+        batches.request("DELETE", "bucket/out/b.json")
+    else:
+        local_output.unlink()
+    assert [is_kept(), is_kept()] == [False, True]
+
+
+def test_an_object_made_of_a_file_that_was_changed_just_before_is_made_again(
+    batches: ObjectServer, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(SAMPLE)
+    later = time.time_ns() + 3600 * 10**9  # whatever the time that passes until the run
+    os.utime(path, ns=(later, later))
+    for _ in range(2):
+        done = run("run", path, "-o", OUTPUT, "--if-changed", "--json")
+        assert json.loads(done.stdout)["articles"] == 1
 
 
 def test_a_folder_of_objects_keeps_its_folders(batches: ObjectServer) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -22,7 +21,6 @@ from selection.cli.plan import Plan, Planned, make_folder
 from selection.cli.results import Outcome
 from selection.errors import SelectionError
 from selection.reader import BY_NAME, Progress, ReadOptions
-from selection.storage.address import is_address
 from selection.storage.opening import is_pipe
 
 if TYPE_CHECKING:
@@ -124,22 +122,21 @@ def select_batch(
         options=replace(options.read, pipes=batch.can_be_pipe),
         compression_level=options.compression_level,
     )
-    # The record has the times of local files.
-    names = batch.path, batch.target
-    is_local = not any(is_address(name) or is_pipe(name) for name in names)
-    if not options.if_changed or not is_local:
+    if not options.if_changed or any(is_pipe(name) for name in (batch.path, batch.target)):
         return select()
     # It takes longer to import than a small batch takes to select.
-    from selection.cli.current import is_current, remember
+    from selection.cli.current import find, is_current, remember
 
     form = repr((options.read, options.compression_level))
     if is_current(batch.path, batch.target, form):
         return None
-    with suppress(OSError):  # the reader raises the typed error
-        found = os.stat(batch.path)
+    found = None
+    with suppress(OSError, SelectionError):  # the reader raises the typed error
+        found = find(batch.path)
     summary = select()
     try:
-        remember(batch.path, found, batch.target, form)
-    except OSError as error:
+        if found:
+            remember(batch.path, found, batch.target, form)
+    except (OSError, SelectionError) as error:
         messages.log(f"{batch.path}: --if-changed cannot write its record: {error}")
     return summary
