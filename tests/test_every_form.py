@@ -16,14 +16,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
 from selection import ReadOptions, Summary, select_file
 from selection.errors import DataError
+from tests.support import reference
 from tests.support.broken import AFTER, BEFORE, WRONG_VALUES, broken_batches, hostile_batches
+from tests.support.command import run, shell
 from tests.support.documents import Document, documents, unhurried
 from tests.support.object_server import ObjectServer
 from tests.support.process import SECONDS
@@ -55,7 +57,13 @@ class Result:
     error: tuple[object, ...] = ()
 
 
-Form = Callable[[bytes], Result]
+EXAMPLE = Path(__file__).parents[1] / "examples/river_plate_extracted.json"
+
+
+class Form(Protocol):
+    """Select a batch, or lines with the ending ``.jsonl``, in one form."""
+
+    def __call__(self, data: bytes, *, ending: str = ".json") -> Result: ...
 
 
 def counted(summary: Summary) -> tuple[object, ...]:
@@ -92,23 +100,25 @@ class Files:
         output.unlink()
         return Result(decompress(content), counted(summary))
 
-    def pipe(self, data: bytes, suffix: str = "") -> Result:
+    def pipe(self, data: bytes, suffix: str = "", ending: str = ".json") -> Result:
         """Read a pipe and write standard output, which is not a batch after a failure."""
         compress, decompress = CODECS.get(suffix, (bytes, bytes))
         with filled_pipe(compress(data)) as name, caught_output() as file:
             try:
-                summary = select_file(name, "-", options=ReadOptions(pipes=True))
+                options = ReadOptions(pipes=True, lines=ending == ".jsonl")
+                summary = select_file(name, "-", options=options)
             except DataError as error:
-                assert not is_json(decompress, Path(file.name).read_bytes())
+                assert not is_complete(decompress, Path(file.name).read_bytes(), ending)
                 return Result(error=failed(error))
             return Result(decompress(Path(file.name).read_bytes()), counted(summary))
 
 
-def is_json(decompress: Codec, content: bytes) -> bool:
-    """Return whether an output is complete."""
+def is_complete(decompress: Codec, content: bytes, ending: str) -> bool:
+    """Return whether an output ends as a complete one: in its last line, if it has lines."""
     try:
-        json.loads(decompress(content))
-    except (ValueError, EOFError, zstd.ZstdError):
+        text = decompress(content)
+        json.loads(text.splitlines()[-1] if ending == ".jsonl" and text else text)
+    except (ValueError, EOFError, OSError, lzma.LZMAError, zstd.ZstdError):
         return False
     return True
 
@@ -147,18 +157,15 @@ def caught_output() -> Iterator[IO[bytes]]:
             os.close(before)
 
 
-def in_store(store: ObjectServer, data: bytes, suffix: str = "") -> Result:
-    """Read an object and write another; after a failure the bucket has no new one."""
+def in_store(store: ObjectServer, data: bytes, suffix: str = "", ending: str = ".json") -> Result:
+    """Read an object and write another, which is removed."""
     compress, decompress = CODECS.get(suffix, (bytes, bytes))
-    store.put(f"forms/x.json{suffix}", compress(data))
+    store.put(f"forms/x{ending}{suffix}", compress(data))
     try:
-        summary = select_file(f"s3://bucket/forms/x.json{suffix}")
+        summary = select_file(f"s3://bucket/forms/x{ending}{suffix}")
     except DataError as error:
-        assert not [key for key in store.keys() if key.startswith("forms/x_")]  # noqa: SIM118
         return Result(error=failed(error))
-    finally:
-        assert store.uploads() == []
-    key = f"forms/x_selected.json{suffix}"
+    key = f"forms/x_selected{ending}{suffix}"
     content = store.get(key)
     store.request("DELETE", f"bucket/{key}")
     return Result(decompress(content), counted(summary))
@@ -170,13 +177,13 @@ cleaned = settings(
     suppress_health_check=[*unhurried.suppress_health_check, HealthCheck.function_scoped_fixture],
 )
 
-FORMS = [
-    *("file.gz", "file.zst", "pipe", "pipe.gz", "object"),
-    *(
-        pytest.param(name, marks=pytest.mark.slow)
-        for name in ("file.bz2", "file.xz", "pipe.zst", "object.gz", "object.zst")
-    ),
-]
+FAST = ("file.gz", "file.zst", "pipe", "pipe.gz", "object")
+SLOW = ("file.bz2", "file.xz", "pipe.zst", "object.gz", "object.zst")
+# Their parts are those of the forms above.
+OTHERS = ("pipe.bz2", "pipe.xz", "object.bz2", "object.xz")
+FORMS = [*FAST, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)]
+ALL_FORMS = [*FORMS, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)]
+every_form = pytest.mark.parametrize("form", ALL_FORMS, indirect=True)
 
 
 @pytest.fixture
@@ -185,12 +192,16 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
 
 
 @pytest.fixture(params=FORMS)
-def form(request: pytest.FixtureRequest, files: Files) -> Form:
+def form(request: pytest.FixtureRequest, files: Files) -> Iterator[Form]:
+    """Give a form; of objects, failures have left none in the bucket, and no upload."""
     kind, dot, suffix = request.param.partition(".")
     if kind == "object":
         store: ObjectServer = request.getfixturevalue("store")
-        return partial(in_store, store, suffix=dot + suffix)
-    return partial(files.file if kind == "file" else files.pipe, suffix=dot + suffix)
+        yield partial(in_store, store, suffix=dot + suffix)
+        assert not [key for key in store.keys() if "_selected" in key]  # noqa: SIM118
+        assert store.uploads() == []
+    else:
+        yield partial(files.file if kind == "file" else files.pipe, suffix=dot + suffix)
 
 
 @cleaned
@@ -222,6 +233,20 @@ def test_lines_have_the_picks_and_the_bytes_of_the_same_articles_in_a_batch(
         assert found.counts[:-1] == batch.counts[:-1]
 
 
+@every_form
+def test_the_example_has_the_picks_and_the_bytes_of_the_plain_file(
+    form: Form, files: Files
+) -> None:
+    data = EXAMPLE.read_bytes()
+    expected = files.file(data)
+    picked = json.loads(expected.output or b"")["articles"]
+    assert [each["selected_extractor"] for each in picked] == [
+        reference.choose(each).extractor for each in json.loads(data)["articles"]
+    ]
+    assert form(data) == expected
+
+
+@every_form
 def test_a_broken_batch_has_the_error_of_the_plain_file(form: Form, files: Files) -> None:
     for name, data in broken_batches().items():
         expected = files.file(data)
@@ -241,8 +266,81 @@ def test_a_broken_line_has_the_error_of_the_article_in_a_batch(name: str, files:
     assert found[1:5] == (31 + offset, 2, 18 + offset, 1)
 
 
+@every_form
+def test_broken_lines_have_the_error_of_the_plain_file(form: Form, files: Files) -> None:
+    broken = {
+        name: b'{"id": 1}\n{"x": ' + value + b"}\n" for name, (value, _, _) in WRONG_VALUES.items()
+    }
+    broken |= {"a list": b'{}\n[{"id": 1}]\n{}', "a batch and more": b'{"articles": []}\r\nx'}
+    for name, data in broken.items():
+        expected = files.file(data, ending=".jsonl")
+        assert expected.error, name
+        assert form(data, ending=".jsonl") == expected, name
+
+
+@every_form
+def test_hostile_lines_have_the_output_of_the_same_articles_in_a_batch(
+    form: Form, files: Files
+) -> None:
+    for name, data in hostile_batches().items():
+        # Without an article a file of lines is empty, which is an error.
+        lines = [b"{}", *(re.sub(rb"[\r\n]", b" ", each) for each in articles_of(data))]
+        batch = files.file(b'{"articles": [' + b",".join(lines) + b"]}")
+        found = form(b"\n".join(lines), ending=".jsonl")
+        assert found.output is not None, name
+        rows = found.output.split(b"\n")
+        assert b'{"articles": [' + b",".join(rows) + b"]}" == batch.output, name
+
+
+def articles_of(data: bytes) -> list[bytes]:
+    """Return the objects of a batch that begins with its articles, as they are written."""
+    text = data.decode()
+    decoder = json.JSONDecoder(parse_int=str)
+    between = re.compile(r"[, \n\t]*")
+    found = []
+    end = len('{"articles": [')
+    while text[begin := between.match(text, end).end()] != "]":  # type: ignore[union-attr]
+        article, end = decoder.raw_decode(text, begin)
+        if isinstance(article, dict):
+            found.append(text[begin:end].encode())
+    return found
+
+
+@every_form
 def test_a_hostile_batch_has_the_output_of_the_plain_file(form: Form, files: Files) -> None:
     for name, data in hostile_batches().items():
         expected = files.file(data)
         assert expected.output is not None, name
         assert form(data) == expected, name
+
+
+@pytest.mark.parametrize("kind", ["file", "pipe", "object"])
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+@pytest.mark.parametrize(
+    ("ending", "data"),
+    [(".json", b'{"articles": [{}, {"x": nan}]}'), (".jsonl", b'{}\n{"x": nan}\n')],
+)
+def test_the_command_ends_with_the_same_code_and_place_for_every_form(
+    kind: str, suffix: str, ending: str, data: bytes, store: ObjectServer, tmp_path: Path
+) -> None:
+    content = CODECS[suffix][0](data) if suffix else data
+    name = f"x{ending}{suffix}"
+    path = tmp_path / name
+    path.write_bytes(content)
+    if kind == "pipe":
+        options = "--lines" if ending == ".jsonl" else ""
+        done = shell(f"cat {name} | {sys.executable} -m selection run - {options} > out", tmp_path)
+        written = (tmp_path / "out").read_bytes()
+        assert not is_complete(bytes, written, ending)
+        assert {each.name for each in tmp_path.iterdir()} <= {name, "out", "cache"}
+    else:
+        store.put(f"forms/{name}", content)
+        done = run("run", path if kind == "file" else f"s3://bucket/forms/{name}")
+        assert {each.name for each in tmp_path.iterdir()} <= {name, "cache"}
+        assert store.keys() == [f"forms/{name}", "in/a.json"]
+    byte = data.index(b"nan") + 1
+    assert done.returncode == 65
+    found = re.sub(r"\s+", " ", done.stderr)
+    assert f"(byte {byte}" in found
+    assert ("of the decompressed text" in found) == bool(suffix)
+    assert "article 1" in found
