@@ -598,8 +598,10 @@ def test_the_next_run_aborts_the_upload_of_a_writer_that_was_killed_as_it_began(
     proxy: Proxy, tmp_path: Path
 ) -> None:
     # Each writer lists the uploads before its own begins, and then to know its own.
+    started: list[subprocess.Popen[bytes]] = []
+    proxy.breaks = [Break("GET", r"\?uploads", skip=1, before=lambda: started[0].kill())]
     process = subprocess.Popen([sys.executable, "-c", KILLED], stdin=subprocess.PIPE)
-    proxy.breaks = [Break("GET", r"\?uploads", skip=1, before=process.kill)]
+    started.append(process)
     process.communicate(timeout=60)
     assert len(proxy.server.uploads()) == 1
     write(b"done", ObjectInput(INPUT))
