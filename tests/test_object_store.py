@@ -208,6 +208,47 @@ def test_an_endpoint_that_is_not_a_url_is_final_and_is_not_shown(
 # Reading
 
 
+@pytest.mark.parametrize("other", [{}, {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}])
+def test_the_endpoint_of_s3_alone_is_used_for_every_request(
+    other: dict[str, str], store: ObjectServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AWS_ENDPOINT_URL")
+    for name, value in {"AWS_ENDPOINT_URL_S3": store.url, **other}.items():
+        monkeypatch.setenv(name, value)
+    # The library adds the key to the variable's value: this one would be in the bucket "inner".
+    store.request("PUT", "inner")
+    store.request("PUT", "inner/a.json", b"of another bucket")
+    store.put("inner/a.json", b"right")
+    source = ObjectInput("s3://bucket/inner/a.json")
+    assert read_all(source) == b"right"
+    content = bytes(PART + 1)
+    write(content, source)
+    assert store.get("out/a.json") == content
+    assert store.uploads() == []
+
+
+def test_the_output_is_not_the_input_if_the_endpoint_is_one_bucket(
+    store: ObjectServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"{store.url}/bucket")
+    monkeypatch.setenv("AWS_VIRTUAL_HOSTED_STYLE_REQUEST", "true")
+    store.put("in/a.json", b"content")
+    source = ObjectInput(INPUT)
+    with pytest.raises(OutputIsInputError):
+        write(b"new", source, "s3://another/in/a.json")
+    write(b"new", source, "s3://another/in/b.json")
+    assert (store.get("in/a.json"), store.get("in/b.json")) == (b"content", b"new")
+
+
+@pytest.mark.parametrize("key", ["in/x//b.json", "in/x/../b.json", "in/./b.json"])
+def test_a_folder_with_a_key_that_cannot_be_listed_is_final(key: str, store: ObjectServer) -> None:
+    store.put("in/a.json", b"{}")
+    store.put(key, b"{}")
+    done = run("run", "s3://bucket/in/", "--recursive")
+    assert done.returncode == 66
+    assert "s3://bucket/in/: the folder cannot be listed" in done.stderr
+
+
 def test_an_object_is_read_in_order_and_again(store: ObjectServer) -> None:
     source = ObjectInput(INPUT, ROOTS)
     assert (source.size, source.status) == (10, None)

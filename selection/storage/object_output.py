@@ -24,6 +24,7 @@ from selection.storage.object_address import Address, is_inside_roots, parse_add
 from selection.storage.object_store import (
     Fault,
     fault_of,
+    is_same_object,
     leave,
     open_store,
     setup_error,
@@ -188,7 +189,7 @@ def check_address(path: str, source: Input, roots: Sequence[str] = ()) -> Addres
         raise OutputNameError("this is the address of a folder; name an object", path=path)
     if not is_inside_roots(path, roots):
         raise OutputForbiddenError("the output is outside the allowed folders", path=path)
-    if is_address(source.path) and parse_address(source.path) == address:
+    if is_address(source.path) and is_same_object(parse_address(source.path), address):
         raise OutputIsInputError("the output is the input; name another", path=path)
     return address
 
