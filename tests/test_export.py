@@ -299,3 +299,22 @@ def test_a_pick_that_is_not_a_name_ends_each_format_with_one_message(
     # pyarrow writes the end of a file when it is collected, and would log that it cannot.
     assert "Exception ignored" not in done.stderr
     assert os.listdir(tmp_path) == ["b_selected.json"]
+
+
+def test_the_table_of_a_batch_never_replaces_another_batch(selected: Path) -> None:
+    tables = selected.with_name("tables")
+    tables.mkdir()
+    other = tables / "batch_selected.jsonl"
+    other.write_text(json.dumps(json.loads(selected.read_text())["articles"][0]) + "\n")
+    before = other.read_bytes()
+    link = selected.with_name("other_selected.jsonl")
+    link.symlink_to(other)
+    done = run("export", selected, link, "-o", tables, "--format", "jsonl")
+    assert done.returncode == 2
+    assert "would replace" in done.stderr
+    assert (os.listdir(tables), other.read_bytes()) == ([other.name], before)
+
+
+def test_an_agreement_that_is_not_a_number_is_wrong_usage(selected: Path) -> None:
+    done = run("export", selected, "--min-agreement", "nan")
+    assert (done.returncode, done.stdout) == (2, "")

@@ -264,10 +264,10 @@ def _place(path: str) -> str:
 
 def _check(batches: Sequence[Planned]) -> None:
     """Refuse two batches with one output, and an output that is another batch."""
-    inputs = {_real(batch.path): batch.path for batch in batches}
+    inputs = {real_path(batch.path): batch.path for batch in batches}
     taken: dict[str, str] = {}
     for batch in batches:
-        real = _real(batch.target)
+        real = real_path(batch.target)
         if real in taken:
             raise click.UsageError(
                 f"{printable(taken[real])} and {printable(batch.path)} have the same output: "
@@ -280,5 +280,6 @@ def _check(batches: Sequence[Planned]) -> None:
         taken[real] = batch.path
 
 
-def _real(path: str) -> str:
+def real_path(path: str) -> str:
+    """Return a path without links; an address is returned as it is."""
     return path if is_address(path) else os.path.realpath(path)
