@@ -45,6 +45,7 @@ from selection.storage.object_address import is_inside_roots, parse_address
 from selection.storage.object_input import RANGE, ObjectInput
 from selection.storage.object_output import PART, ObjectOutput
 from selection.storage.object_store import Fault, bucket_url, fault_of
+from selection.storage.object_uploads import Uploads
 from tests.support.command import run
 from tests.support.object_server import (
     KEY_ID,
@@ -698,6 +699,17 @@ def test_the_upload_of_another_machine_is_aborted_when_it_is_old(
     monkeypatch.setattr("selection.storage.object_uploads._ABANDONED", timedelta(seconds=-5))
     write(b"done", ObjectInput(INPUT))
     assert store.uploads() == [other]
+
+
+def test_the_last_part_of_a_long_upload_says_that_its_writer_lives(
+    store: ObjectServer,
+) -> None:
+    upload = store.begin_upload("out/a.json")
+    for number in range(2, 1003):
+        place = f"bucket/out/a.json?partNumber={number}&uploadId={upload}"
+        store.request("PUT", place, b"part")
+    uploads = Uploads(parse_address(OUTPUT))
+    assert len(uploads.parts(upload)) == 1002
 
 
 def test_a_writer_need_not_list_uploads(proxy: Proxy) -> None:
