@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import platform
-import re
 import unicodedata
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, NoReturn, TypeVar
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 import click
 
 from selection.batch import Summary
 from selection.cli import messages as log
 from selection.cli import runner as command
+from selection.cli.options import FILE, print_json, read_options, reading
 from selection.cli.plan import Planned, plan
 from selection.cli.printable import printable
+from selection.cli.report import report
 from selection.cli.results import Outcome, Results
 from selection.cli.runs import RunOptions, outcomes
 from selection.errors import InputMissingError, SelectionError
 from selection.explain import explain_file
 from selection.parallel.cores import usable_cores
-from selection.reader import ReadOptions
 from selection.storage.names import STANDARD_STREAM
 from selection.text.backend import backend
 from selection.verify import verify_files
-
-Command = TypeVar("Command", bound=Callable[..., object])
 
 _EXIT_CODES = """
 \b
@@ -39,37 +36,6 @@ Exit codes:
   74   reading or writing failed; run again
   130  stopped by Ctrl-C (143 by SIGTERM, 141 by a closed pipe)
 """
-
-# Not checked by click, which would report a file that cannot be read as wrong usage.
-_FILE = click.Path(path_type=str, readable=False)
-
-
-def _read_options(command: Command) -> Command:
-    """Add the options that say how a batch is read."""
-    lines = click.option("--lines", is_flag=True, help="Read JSON Lines, whatever the name.")
-    skip = click.option(
-        "--skip-bad-lines", is_flag=True, help="Copy and count lines that are not objects."
-    )
-    return lines(skip(command))
-
-
-def _reading(lines: bool, skip_bad_lines: bool) -> ReadOptions:
-    return ReadOptions(lines or None, skip_bad_lines, pipes=True)
-
-
-class _Bytes(click.ParamType[int]):
-    """A number of bytes with an optional decimal unit: 800K, 5M, 1G, 4096."""
-
-    name = "size"
-    _UNITS: ClassVar = {"": 1, "K": 1_000, "M": 1_000_000, "G": 1_000_000_000}
-
-    def convert(
-        self, value: str | int, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int:
-        found = re.fullmatch(r"([0-9]{1,12})([KMG]?)", str(value), re.IGNORECASE | re.ASCII)
-        if found is None:
-            self.fail(f"{value!r} is not a size such as 800K, 5M or 0", param, ctx)
-        return int(found[1]) * self._UNITS[found[2].upper()]
 
 
 def _print_version(context: click.Context, option: click.Parameter, is_asked: bool) -> None:
@@ -110,11 +76,11 @@ def selection() -> None:
 
 
 @selection.command()
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_FILE)
-@click.option("-o", "--output", type=_FILE, help="Output file, or folder (picked/).")
-@click.option("--output-dir", type=_FILE, help="Output folder, created if it does not exist.")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=FILE)
+@click.option("-o", "--output", type=FILE, help="Output file, or folder (picked/).")
+@click.option("--output-dir", type=FILE, help="Output folder, created if it does not exist.")
 @click.option("-r", "--recursive", is_flag=True, help="Search folders to any depth.")
-@_read_options
+@read_options
 @click.option("--compression-level", type=int, help="Of compressed outputs: 1 is fast.")
 @click.option("--if-changed", is_flag=True, help="Keep outputs that are up to date.")
 @click.option(
@@ -155,14 +121,14 @@ def run(
     """
     planned = plan(files, output, output_dir, recursive=recursive)
     log.log_left_out(planned.left_out)
-    options = RunOptions(if_changed, _reading(lines, skip_bad_lines), compression_level)
+    options = RunOptions(if_changed, reading(lines, skip_bad_lines), compression_level)
     is_piped = any(batch.target == STANDARD_STREAM for batch in planned.batches)
     results = Results(planned)
     try:
         for batch, result in outcomes(planned, _processes(jobs), options):
             results.add(batch, result)
             if as_json:
-                _print_json(_as_dict(batch, result), to_stderr=is_piped)
+                print_json(_as_dict(batch, result), to_stderr=is_piped)
     except (KeyboardInterrupt, SystemExit):
         results.log_stopped()
         raise
@@ -185,11 +151,11 @@ def _as_dict(batch: Planned, result: Outcome) -> dict[str, Any]:
 
 
 @selection.command()
-@click.argument("file", type=_FILE)
+@click.argument("file", type=FILE)
 @click.option("--index", type=click.IntRange(min=0), help="The article with this index, from 0.")
 @click.option("--id", "article_id", help="The article with this id.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per article.")
-@_read_options
+@read_options
 def explain(
     file: str,
     index: int | None,
@@ -212,11 +178,11 @@ def explain(
     chosen = index is not None or article_id is not None
     found = False
     for explanation in explain_file(
-        file, index, article_id, options=_reading(lines, skip_bad_lines)
+        file, index, article_id, options=reading(lines, skip_bad_lines)
     ):
         found = True
         if as_json:
-            _print_json(explanation.as_dict())
+            print_json(explanation.as_dict())
         elif chosen:
             from selection.cli.tables import print_explanation
 
@@ -230,10 +196,10 @@ def explain(
 
 
 @selection.command()
-@click.argument("input", type=_FILE)
-@click.argument("output", type=_FILE)
+@click.argument("input", type=FILE)
+@click.argument("output", type=FILE)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
-@_read_options
+@read_options
 def verify(input: str, output: str, as_json: bool, lines: bool, skip_bad_lines: bool) -> int:
     """Check that OUTPUT is INPUT plus one correct pick per article.
 
@@ -246,14 +212,14 @@ def verify(input: str, output: str, as_json: bool, lines: bool, skip_bad_lines: 
     """
     try:
         with log.progress(output) as progress:
-            result = verify_files(input, output, progress, options=_reading(lines, skip_bad_lines))
+            result = verify_files(input, output, progress, options=reading(lines, skip_bad_lines))
     except SelectionError as error:
         if not as_json:
             raise
-        _print_json({"input": input, "output": output, "error": error.as_dict()})
+        print_json({"input": input, "output": output, "error": error.as_dict()})
         return error.exit_code
     if as_json:
-        _print_json(result.as_dict())
+        print_json(result.as_dict())
     else:
         click.echo(
             f"{printable(output)}: correct, {result.articles:,} articles with correct picks, "
@@ -262,51 +228,7 @@ def verify(input: str, output: str, as_json: bool, lines: bool, skip_bad_lines: 
     return 0
 
 
-@selection.command()
-@click.argument("file", type=_FILE)
-@click.option("-o", "--output", type=_FILE, help="Output file, by default <name>_report.html.")
-@click.option("--text-limit", type=_Bytes(), help="Most text in the page, by default 5M.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per article instead.")
-@_read_options
-def report(
-    file: str,
-    output: str | None,
-    text_limit: int | None,
-    as_json: bool,
-    lines: bool,
-    skip_bad_lines: bool,
-) -> None:
-    """Write an HTML page about the picks of FILE, a batch or an output.
-
-    The page needs no network. It has the statistics of all articles, and a list and the texts
-    as far as they fit, first of the articles whose extractors agree least.
-
-    \b
-    Examples:
-      selection report batch.json                  writes batch_report.html
-      selection report batch.json -o page.html --text-limit 20M
-      selection report batch.json --json > statistics.jsonl
-    """
-    # The report takes 0.1 s to import, which the other commands save.
-    from selection.report.write import TEXT_LIMIT, read_statistics, write_report
-
-    if as_json and (output is not None or text_limit is not None):
-        raise click.UsageError("--json does not write a page: leave out --output and --text-limit")
-    options = _reading(lines, skip_bad_lines)
-    with log.progress(file) as progress:
-        if as_json:
-            for stats in read_statistics(file, progress, options=options):
-                _print_json(stats.as_dict())
-            return
-        limit = TEXT_LIMIT if text_limit is None else text_limit
-        written = write_report(file, output, limit, progress, options=options)
-    log.log_report(written)
-    if written.output != STANDARD_STREAM:
-        click.echo(printable(written.output))
-
-
-def _print_json(value: dict[str, Any], *, to_stderr: bool = False) -> None:
-    click.echo(json.dumps(value), err=to_stderr)
+selection.add_command(report)
 
 
 def main() -> NoReturn:

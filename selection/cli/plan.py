@@ -6,6 +6,7 @@ import glob
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 import click
 
@@ -13,8 +14,11 @@ from selection.cli.printable import printable
 from selection.errors import InputDeniedError, InputMissingError, OutputError, SelectionError
 from selection.storage.address import is_address
 from selection.storage.names import (
+    INDEX,
+    REPORTS,
     STANDARD_STREAM,
     default_output,
+    default_report,
     is_batch,
     is_output,
 )
@@ -94,17 +98,13 @@ def plan(
         output, output_dir = None, output
     found: dict[str, _Found] = {}
     left_out: list[str] = []
-    errors: list[SelectionError] = []
-    for name in dict.fromkeys(names):
-        try:
-            for each in _expand(name, recursive):
-                is_wanted = each.is_typed and output is not None
-                if is_output(each.path) and not is_wanted:
-                    left_out.append(each.path)
-                else:
-                    found.setdefault(_normalized(each.path), each)
-        except SelectionError as error:
-            errors.append(error)
+    everything, errors = _find(names, recursive)
+    for each in everything:
+        is_wanted = each.is_typed and output is not None
+        if is_output(each.path) and not is_wanted:
+            left_out.append(each.path)
+        else:
+            found.setdefault(_normalized(each.path), each)
     if left_out and not found and not errors:
         errors.append(
             InputMissingError(
@@ -118,6 +118,92 @@ def plan(
     batches = _placed(list(found.values()), output, output_dir)
     _check(batches)
     return Plan(batches, tuple(dict.fromkeys(left_out)), tuple(errors))
+
+
+@dataclass(frozen=True, slots=True)
+class PagePlan:
+    """The batches of a folder of reports.
+
+    Attributes:
+        folder: the folder, which is created if it does not exist.
+        plan: the batches, each with its page as the output.
+    """
+
+    folder: str
+    plan: Plan
+
+
+def means_folder(names: Sequence[str], output: str | None) -> bool:
+    """Return whether arguments mean several batches, or the output is a folder.
+
+    Args:
+        names: as for :func:`plan`.
+        output: the argument of ``--output``.
+    """
+    return (
+        (output is not None and output != STANDARD_STREAM and _is_folder(output))
+        or len(set(names)) > 1
+        or not all(_is_file(name) for name in names)
+    )
+
+
+def plan_pages(
+    names: Iterable[str], folder: str | None = None, *, recursive: bool = False
+) -> PagePlan:
+    """Find the batches and the path of each one's page, without opening a file.
+
+    An output that is not an argument is left out if its batch is found, too: their pages are the
+    same. Below the folder the pages have the folders of the batches, as for ``output_dir``.
+
+    Args:
+        names, recursive: as for :func:`plan`.
+        folder: the folder of the pages; by default ``selection_report`` in the deepest folder
+            that all arguments have in common, or in the working directory for addresses.
+
+    Raises:
+        click.UsageError: standard input is not the only argument, or a page would replace a batch.
+    """
+    everything, errors = _find(names, recursive)
+    if any(each.path == STANDARD_STREAM for each in everything):
+        raise click.UsageError("standard input has no name: name its page with --output FILE")
+    selected = {
+        _normalized(default_output(each.path)) for each in everything if not is_output(each.path)
+    }
+    found: dict[str, _Found] = {}
+    left_out: list[str] = []
+    for each in everything:
+        path = _normalized(each.path)
+        if path in selected and not each.is_typed:
+            left_out.append(each.path)
+        else:
+            found.setdefault(path, each)
+    chosen = list(found.values())
+    where = _folder_of_pages(chosen) if folder is None else folder
+    pages = place_pages([each.path for each in chosen], [each.base for each in chosen], where)
+    batches = tuple(
+        Planned(each.path, page, is_below=True) for each, page in zip(chosen, pages, strict=True)
+    )
+    _check((*batches, Planned(where, os.path.join(where, INDEX))))
+    return PagePlan(where, Plan(batches, tuple(dict.fromkeys(left_out)), tuple(errors)))
+
+
+def place_pages(paths: Sequence[str], bases: Sequence[str], folder: str) -> list[str]:
+    """Return the path of each batch's page below a folder; two batches never have the same.
+
+    Args:
+        paths: the batches.
+        bases: for each batch the folder from which its folders are counted.
+        folder: the folder of the pages.
+    """
+    pages: list[str] = []
+    taken: set[str] = set()
+    for name in _below(paths, bases):
+        stem, ending = os.path.splitext(default_report(name))
+        numbers = (page for n in count(2) if (page := f"{stem}-{n}{ending}").lower() not in taken)
+        page = stem + ending if (stem + ending).lower() not in taken else next(numbers)
+        taken.add(page.lower())
+        pages.append(os.path.join(folder, page))
+    return pages
 
 
 def make_folder(batch: Planned) -> None:
@@ -136,6 +222,21 @@ def make_folder(batch: Planned) -> None:
         raise OutputError(message, path=folder) from None
 
 
+def _is_file(name: str) -> bool:
+    if is_address(name):
+        return not name.endswith("/")
+    return not os.path.isdir(name) and (os.path.lexists(name) or not glob.has_magic(name))
+
+
+def _folder_of_pages(found: Sequence[_Found]) -> str:
+    bases = list(dict.fromkeys(each.base for each in found))
+    if any(is_address(base) for base in bases):
+        return REPORTS
+    if len(bases) < 2:
+        return os.path.join("".join(bases), REPORTS)
+    return os.path.join(os.path.commonpath([_place(base) for base in bases]), REPORTS)
+
+
 def _is_folder(output: str) -> bool:
     if is_address(output):
         return output.endswith("/")
@@ -144,6 +245,17 @@ def _is_folder(output: str) -> bool:
 
 def _normalized(path: str) -> str:
     return path if is_address(path) else os.path.normpath(path)
+
+
+def _find(names: Iterable[str], recursive: bool) -> tuple[list[_Found], list[SelectionError]]:
+    found: list[_Found] = []
+    errors: list[SelectionError] = []
+    for name in dict.fromkeys(names):
+        try:
+            found.extend(_expand(name, recursive))
+        except SelectionError as error:
+            errors.append(error)
+    return found, errors
 
 
 def _expand(name: str, recursive: bool) -> Iterator[_Found]:
@@ -220,11 +332,18 @@ def _placed(
         return ()
     if any(each.path == STANDARD_STREAM for each in found):
         raise click.UsageError("standard input has no name: name its output with --output FILE")
-    # By name: a link to a folder is a folder of that name.
-    base = os.path.commonpath([_place(each.base) for each in found])
-    below = [os.path.relpath(_place(each.path), base) for each in found]
+    below = _below([each.path for each in found], [each.base for each in found])
     targets = [os.path.join(output_dir, default_output(name)) for name in below]
     return tuple(Planned(each.path, target, is_below=True) for each, target in zip(found, targets))
+
+
+def _below(paths: Sequence[str], bases: Sequence[str]) -> list[str]:
+    """Return the batches' paths relative to the deepest folder that all bases have in common."""
+    if not bases:
+        return []
+    # By name: a link to a folder is a folder of that name.
+    base = os.path.commonpath([_place(each) for each in bases])
+    return [os.path.relpath(_place(path), base) for path in paths]
 
 
 def _beside(found: _Found, output: str | None, *, is_alone: bool) -> Planned:

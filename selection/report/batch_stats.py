@@ -70,6 +70,7 @@ class BatchStats:
     def __init__(self) -> None:
         self.articles = self.bytes = 0
         self.compared = self.no_consensus = self.low_agreement = self.close_calls = 0
+        self._agreement = 0.0
         self._picks = Counter[Extractor]()
         self._rules = Counter[Rule]()
         self._states = Counter[tuple[Extractor, State]]()
@@ -94,9 +95,25 @@ class BatchStats:
                 self._pairs[number, _step(coefficient)] += 1
         if stats.agreement is not None:
             self.compared += 1
+            self._agreement += stats.agreement
             self.no_consensus += stats.agreement == 0
             self.low_agreement += stats.agreement < LOW_AGREEMENT
         self.close_calls += stats.margin is not None and abs(stats.margin) <= CLOSE_CALL
+
+    @property
+    def picks(self) -> dict[Extractor, int]:
+        """The number of articles per extractor, for all three."""
+        return {name: self._picks[name] for name in Extractor}
+
+    @property
+    def fallbacks(self) -> int:
+        """The number of articles without an active candidate."""
+        return self._rules[Rule.FALLBACK]
+
+    @property
+    def agreement(self) -> float | None:
+        """The mean agreement of the compared articles, None without one."""
+        return self._agreement / self.compared if self.compared else None
 
     def chart_data(self) -> list[ChartData]:
         """Return all charts, in the order of the page."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,8 @@ class Report:
         listed: the number of articles in the page's list.
         with_texts: the number of articles whose texts are in the page.
         bytes: the size of the page.
+        statistics: the counts of the batch.
+        seconds: wall-clock time.
         warnings: as of ``Summary``.
     """
 
@@ -43,6 +46,8 @@ class Report:
     listed: int
     with_texts: int
     bytes: int
+    statistics: BatchStats
+    seconds: float
     warnings: Sequence[str]
 
 
@@ -93,6 +98,7 @@ def write_report(
         SelectionError: as ``select_file``.
     """
     target = default_report(path) if output is None else output
+    began = time.perf_counter()
     statistics = BatchStats()
     field_check = FieldCheck()
     size = 0
@@ -122,7 +128,17 @@ def write_report(
         for piece in render(batch, statistics, rows, texts):
             file.write((piece,))
             size += len(piece)
-        return Report(path, target, statistics.articles, len(rows), len(texts), size, warnings)
+        return Report(
+            input=path,
+            output=target,
+            articles=statistics.articles,
+            listed=len(rows),
+            with_texts=len(texts),
+            bytes=size,
+            statistics=statistics,
+            seconds=time.perf_counter() - began,
+            warnings=warnings,
+        )
 
 
 def _articles(

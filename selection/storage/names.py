@@ -8,6 +8,8 @@ from selection.storage.compression import FORMATS, Format
 
 #: The name of standard input as an input and of standard output as an output.
 STANDARD_STREAM = "-"
+#: The name of a folder of reports, and that of the index in it.
+REPORTS, INDEX = "selection_report", "index.html"
 
 _SELECTED, _REPORT = "_selected", "_report.html"
 _LINES = (".jsonl", ".ndjson")

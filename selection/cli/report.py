@@ -1,0 +1,89 @@
+"""The command ``selection report``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from selection.cli import messages as log
+from selection.cli.options import FILE, Bytes, print_json, read_options, reading
+from selection.cli.plan import means_folder, plan_pages
+from selection.cli.printable import printable
+from selection.reader import ReadOptions
+from selection.storage.names import STANDARD_STREAM
+
+
+@click.command()
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=FILE)
+@click.option("-o", "--output", type=FILE, help="The page, or a folder (pages/).")
+@click.option("-r", "--recursive", is_flag=True, help="Search folders to any depth.")
+@click.option("--text-limit", type=Bytes(), help="Most text in a page, by default 5M.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per article instead.")
+@read_options
+def report(
+    files: Sequence[str],
+    output: str | None,
+    recursive: bool,
+    text_limit: int | None,
+    as_json: bool,
+    lines: bool,
+    skip_bad_lines: bool,
+) -> int:
+    """Write an HTML page about the picks of each FILE, a batch or an output.
+
+    A page needs no network. It has the statistics of all articles, and a list and the texts
+    as far as they fit, first of the articles whose extractors agree least.
+
+    Several FILEs, a folder or a pattern give a folder of pages with an index,
+    selection_report/index.html beside the batches or in the folder of --output. A batch that
+    fails is a row of the index; the exit code is that of the first failure.
+
+    \b
+    Examples:
+      selection report batch.json                  writes batch_report.html
+      selection report batch.json -o page.html --text-limit 20M
+      selection report data --recursive            writes data/selection_report/
+      selection report a.json b.json -o pages/     writes pages/index.html
+      selection report batch.json --json > statistics.jsonl
+    """
+    if as_json and (output is not None or text_limit is not None):
+        raise click.UsageError("--json does not write a page: leave out --output and --text-limit")
+    options = reading(lines, skip_bad_lines)
+    if not means_folder(files, output):
+        (file,) = set(files)
+        return (
+            _print_statistics(file, options) if as_json else _one(file, output, text_limit, options)
+        )
+    if as_json:
+        raise click.UsageError("--json takes one FILE")
+    # The report takes 0.1 s to import, which the other commands save.
+    from selection.cli.report_folder import report_all
+
+    planned = plan_pages(files, output, recursive=recursive)
+    index, code = report_all(planned, text_limit=text_limit, options=options)
+    click.echo(printable(index))
+    return code
+
+
+def _print_statistics(file: str, options: ReadOptions) -> int:
+    # The report takes 0.1 s to import, which the other commands save.
+    from selection.report.write import read_statistics
+
+    with log.progress(file) as progress:
+        for stats in read_statistics(file, progress, options=options):
+            print_json(stats.as_dict())
+    return 0
+
+
+def _one(file: str, output: str | None, text_limit: int | None, options: ReadOptions) -> int:
+    # The report takes 0.1 s to import, which the other commands save.
+    from selection.report.write import TEXT_LIMIT, write_report
+
+    limit = TEXT_LIMIT if text_limit is None else text_limit
+    with log.progress(file) as progress:
+        written = write_report(file, output, limit, progress, options=options)
+    log.log_report(written)
+    if written.output != STANDARD_STREAM:
+        click.echo(printable(written.output))
+    return 0
