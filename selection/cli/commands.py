@@ -10,8 +10,9 @@ from typing import Any, NoReturn
 import click
 
 from selection.batch import Summary
-from selection.cli import messages as log
+from selection.cli import messages
 from selection.cli import runner as command
+from selection.cli.export import export
 from selection.cli.options import FILE, print_json, read_options, reading
 from selection.cli.plan import Planned, plan
 from selection.cli.printable import printable
@@ -21,7 +22,7 @@ from selection.cli.runs import RunOptions, outcomes
 from selection.errors import InputMissingError, SelectionError
 from selection.explain import explain_file
 from selection.parallel.cores import usable_cores
-from selection.storage.names import STANDARD_STREAM
+from selection.storage.names import STANDARD_STREAM, is_standard_input
 from selection.text.backend import backend
 from selection.verify import verify_files
 
@@ -32,8 +33,10 @@ Exit codes:
   2    wrong usage, or a wrong setting
   65   the data is wrong (invalid JSON, not a batch, a difference)
   66   the input does not exist or cannot be read
+  69   an extra of this package is not installed
   73   the output cannot be made
   74   reading or writing failed; run again
+  77   the object store refuses the credentials
   130  stopped by Ctrl-C (143 by SIGTERM, 141 by a closed pipe)
 """
 
@@ -69,6 +72,7 @@ def selection() -> None:
       selection explain batch.json --index 3
       selection verify batch.json batch_selected.json
       selection report batch.json
+      selection export batch_selected.json -o articles.parquet
 
     SELECTION_BACKEND=python uses the Python backend in place of the compiled one.
     """
@@ -120,7 +124,7 @@ def run(
       zcat batch.json.gz | selection run - | zstd > picked.json.zst
     """
     planned = plan(files, output, output_dir, recursive=recursive)
-    log.log_left_out(planned.left_out)
+    messages.log_left_out(planned.left_out)
     options = RunOptions(if_changed, reading(lines, skip_bad_lines), compression_level)
     is_piped = any(batch.target == STANDARD_STREAM for batch in planned.batches)
     results = Results(planned)
@@ -188,7 +192,7 @@ def explain(
 
             print_explanation(explanation)
         else:
-            log.print_explanation_line(explanation)
+            messages.print_explanation_line(explanation)
     if chosen and not found:
         raise InputMissingError(
             "the batch does not have this article; an index counts from 0", path=file
@@ -210,8 +214,10 @@ def verify(input: str, output: str, as_json: bool, lines: bool, skip_bad_lines: 
     Example:
       selection verify batch.json batch_selected.json
     """
+    if is_standard_input(input) and is_standard_input(output):
+        raise click.UsageError("standard input can be only one of INPUT and OUTPUT")
     try:
-        with log.progress(output) as progress:
+        with messages.progress(output) as progress:
             result = verify_files(input, output, progress, options=reading(lines, skip_bad_lines))
     except SelectionError as error:
         if not as_json:
@@ -229,6 +235,7 @@ def verify(input: str, output: str, as_json: bool, lines: bool, skip_bad_lines: 
 
 
 selection.add_command(report)
+selection.add_command(export)
 
 
 def main() -> NoReturn:

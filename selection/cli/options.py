@@ -1,4 +1,4 @@
-"""Options and types of arguments that several commands have."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from selection.reader import ReadOptions
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
-#: A file's name. Click does not check it: it would report a file that cannot be read as wrong
-#: usage.
+# Not checked by click, which would report a file that cannot be read as wrong usage.
 FILE = click.Path(path_type=str, readable=False)
 
 
@@ -28,12 +27,12 @@ def read_options(command: Command) -> Command:
 
 
 def reading(lines: bool, skip_bad_lines: bool) -> ReadOptions:
-    """Return how a batch is read by the options of :func:`read_options`."""
+    """Return how a batch is read by the values of these options."""
     return ReadOptions(lines or None, skip_bad_lines, pipes=True)
 
 
 class Bytes(click.ParamType[int]):
-    """Represent a number of bytes with an optional decimal unit: 800K, 5M, 1G, 4096."""
+    """A number of bytes with an optional decimal unit: 800K, 5M, 1G, 4096."""
 
     name = "size"
     _UNITS: ClassVar = {"": 1, "K": 1_000, "M": 1_000_000, "G": 1_000_000_000}
@@ -41,7 +40,7 @@ class Bytes(click.ParamType[int]):
     def convert(
         self, value: str | int, param: click.Parameter | None, ctx: click.Context | None
     ) -> int:
-        """Return the number of bytes."""
+        """Return the number of bytes, or report a usage error."""
         found = re.fullmatch(r"([0-9]{1,12})([KMG]?)", str(value), re.IGNORECASE | re.ASCII)
         if found is None:
             self.fail(f"{value!r} is not a size such as 800K, 5M or 0", param, ctx)

@@ -21,6 +21,7 @@ from selection.storage.names import (
     default_report,
     is_batch,
     is_output,
+    is_standard_input,
 )
 from selection.storage.opening import is_pipe
 
@@ -94,7 +95,7 @@ def plan(
     """
     if output is not None and output_dir is not None:
         raise click.UsageError("give --output or --output-dir, not both")
-    if output is not None and _is_folder(output):
+    if output is not None and is_folder(output):
         output, output_dir = None, output
     found: dict[str, _Found] = {}
     left_out: list[str] = []
@@ -113,7 +114,7 @@ def plan(
                 path=left_out[0],
             )
         )
-    if STANDARD_STREAM in found and len(found) > 1:
+    if len(found) > 1 and any(is_standard_input(each.path) for each in found.values()):
         raise click.UsageError("standard input must be the only FILE")
     batches = _placed(list(found.values()), output, output_dir)
     _check(batches)
@@ -141,7 +142,7 @@ def means_folder(names: Sequence[str], output: str | None) -> bool:
         output: the argument of ``--output``.
     """
     return (
-        (output is not None and output != STANDARD_STREAM and _is_folder(output))
+        (output is not None and output != STANDARD_STREAM and is_folder(output))
         or len(set(names)) > 1
         or not all(_is_file(name) for name in names)
     )
@@ -164,7 +165,7 @@ def plan_pages(
         click.UsageError: standard input is not the only argument, or a page would replace a batch.
     """
     everything, errors = _find(names, recursive)
-    if any(each.path == STANDARD_STREAM for each in everything):
+    if any(is_standard_input(each.path) for each in everything):
         raise click.UsageError("standard input has no name: name its page with --output FILE")
     selected = {
         _normalized(default_output(each.path)) for each in everything if not is_output(each.path)
@@ -206,6 +207,27 @@ def place_pages(paths: Sequence[str], bases: Sequence[str], folder: str) -> list
     return pages
 
 
+def find_outputs(names: Iterable[str], *, recursive: bool = False) -> list[str]:
+    """Find selected batches, in order, without repetition and without opening a file.
+
+    Args:
+        names: files, patterns, folders or addresses; of a pattern, folder or prefix only the
+            names of outputs, ``x_selected.json``.
+        recursive: search folders to any depth.
+
+    Raises:
+        InputMissingError: an argument does not name an output.
+    """
+    found: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        each = [f.path for f in _expand(name, recursive) if f.is_typed or is_output(f.path)]
+        if not each:
+            raise InputMissingError("nothing here is named *_selected.json", path=name)
+        for path in each:
+            found.setdefault(_normalized(path), path)
+    return list(found.values())
+
+
 def make_folder(batch: Planned) -> None:
     """Create the folder of an output below ``output_dir``.
 
@@ -237,7 +259,8 @@ def _folder_of_pages(found: Sequence[_Found]) -> str:
     return os.path.join(os.path.commonpath([_place(base) for base in bases]), REPORTS)
 
 
-def _is_folder(output: str) -> bool:
+def is_folder(output: str) -> bool:
+    """Return whether the name of an output means a folder."""
     if is_address(output):
         return output.endswith("/")
     return os.path.basename(output) in ("", ".", "..") or os.path.isdir(output)
@@ -330,7 +353,7 @@ def _placed(
         return tuple(_beside(each, output, is_alone=len(found) == 1) for each in found)
     if not found:
         return ()
-    if any(each.path == STANDARD_STREAM for each in found):
+    if any(is_standard_input(each.path) for each in found):
         raise click.UsageError("standard input has no name: name its output with --output FILE")
     below = _below([each.path for each in found], [each.base for each in found])
     targets = [os.path.join(output_dir, default_output(name)) for name in below]

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import click
 
-from selection.cli import messages as log
+from selection.cli import messages
 from selection.cli.options import FILE, Bytes, print_json, read_options, reading
 from selection.cli.plan import means_folder, plan_pages
 from selection.cli.printable import printable
 from selection.reader import ReadOptions
 from selection.storage.names import STANDARD_STREAM
+from selection.storage.opening import is_pipe
 
 
 @click.command()
@@ -70,7 +71,7 @@ def _print_statistics(file: str, options: ReadOptions) -> int:
     # The report takes 0.1 s to import, which the other commands save.
     from selection.report.write import read_statistics
 
-    with log.progress(file) as progress:
+    with messages.progress(file) as progress:
         for stats in read_statistics(file, progress, options=options):
             print_json(stats.as_dict())
     return 0
@@ -80,10 +81,12 @@ def _one(file: str, output: str | None, text_limit: int | None, options: ReadOpt
     # The report takes 0.1 s to import, which the other commands save.
     from selection.report.write import TEXT_LIMIT, write_report
 
+    if output is None and is_pipe(file):
+        output = STANDARD_STREAM
     limit = TEXT_LIMIT if text_limit is None else text_limit
-    with log.progress(file) as progress:
+    with messages.progress(file) as progress:
         written = write_report(file, output, limit, progress, options=options)
-    log.log_report(written)
+    messages.log_report(written)
     if written.output != STANDARD_STREAM:
         click.echo(printable(written.output))
     return 0

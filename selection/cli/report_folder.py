@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from selection.cli import messages as log
+from selection.cli import messages
 from selection.cli.plan import PagePlan, Planned, make_folder
 from selection.errors import SelectionError
 from selection.reader import BY_NAME, ReadOptions
@@ -33,7 +33,7 @@ def report_all(
     Raises:
         SelectionError: the index cannot be written.
     """
-    log.log_left_out(planned.plan.left_out)
+    messages.log_left_out(planned.plan.left_out)
     rows = [_failed(error.path or "", error) for error in planned.plan.errors]
     for batch in planned.plan.batches:
         rows.append(
@@ -66,13 +66,13 @@ def report_one(
     options = replace(options, pipes=False)
     try:
         make_folder(batch)
-        with log.progress(batch.path) as progress:
+        with messages.progress(batch.path) as progress:
             written = write_report(
                 batch.path, batch.target, limit, progress, roots=roots, options=options
             )
     except SelectionError as error:
         return _failed(name or batch.path, error)
-    log.log_report(written)
+    messages.log_report(written)
     return Row.of(name or batch.path, written, folder, seconds)
 
 
@@ -87,11 +87,11 @@ def finish(rows: Sequence[Row], folder: str, roots: Sequence[str] = ()) -> tuple
     """
     failures = [row.failure for row in rows if row.failure is not None]
     if failures:
-        log.log(f"{len(failures)} of {len(rows)} batches failed; the index has their errors")
+        messages.log(f"{len(failures)} of {len(rows)} batches failed; the index has their errors")
     make_folder(Planned("", index_of(folder), is_below=True))
     return write_index(rows, folder, roots), failures[0].exit_code if failures else 0
 
 
 def _failed(name: str, error: SelectionError) -> Row:
-    log.log_error(error)
+    messages.log_error(error)
     return Row(path=name, failure=Failure.of(error))
