@@ -18,6 +18,7 @@ from selection.reader import Progress
 
 if TYPE_CHECKING:
     from selection.export.write import Export
+    from selection.report.compare import Comparison
     from selection.report.write import Report
 
 _SECONDS_BETWEEN_LINES = 5.0
@@ -142,6 +143,27 @@ def log_export(table: Export) -> None:
     log(", ".join(parts))
     if table.disagreeing:
         log(f"warning: {table.disagreeing:,} rows have a pick that is not that of the rules")
+
+
+def log_comparison(comparison: Comparison) -> None:
+    """Log a written comparison on one line, and picks that are not those of the rules."""
+    # rich takes longer to import than a small batch takes to select.
+    from rich.filesize import decimal
+
+    log_disagreeing(comparison.old, comparison.statistics.old_disagreeing)
+    log_disagreeing(comparison.new, comparison.statistics.new_disagreeing)
+    counts = comparison.statistics
+    log(
+        f"{comparison.old} and {comparison.new}: {counts.matched.total():,} articles in both, "
+        f"{counts.changed:,} changed, {comparison.listed:,} listed, "
+        f"{comparison.with_texts:,} with their texts, a page of {decimal(comparison.bytes)}"
+    )
+
+
+def log_disagreeing(path: str, count: int) -> None:
+    """Log the number of picks of a batch that are not those of the rules, unless it is 0."""
+    if count:
+        log(f"warning: {path}: {count:,} articles have a pick that is not that of the rules")
 
 
 def print_explanation_line(explanation: Explanation) -> None:

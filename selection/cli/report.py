@@ -11,7 +11,7 @@ from selection.cli.options import FILE, Bytes, print_json, read_options, reading
 from selection.cli.plan import means_folder, plan_pages
 from selection.cli.printable import printable
 from selection.reader import ReadOptions
-from selection.storage.names import STANDARD_STREAM
+from selection.storage.names import STANDARD_STREAM, is_standard_input
 from selection.storage.opening import is_pipe
 
 
@@ -20,6 +20,7 @@ from selection.storage.opening import is_pipe
 @click.option("-o", "--output", type=FILE, help="The page, or a folder (pages/).")
 @click.option("-r", "--recursive", is_flag=True, help="Search folders to any depth.")
 @click.option("--text-limit", type=Bytes(), help="Most text in a page, by default 5M.")
+@click.option("--compare", is_flag=True, help="Compare two outputs, the old and the new one.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per article instead.")
 @read_options
 def report(
@@ -27,6 +28,7 @@ def report(
     output: str | None,
     recursive: bool,
     text_limit: int | None,
+    compare: bool,
     as_json: bool,
     lines: bool,
     skip_bad_lines: bool,
@@ -40,6 +42,9 @@ def report(
     selection_report/index.html beside the batches or in the folder of --output. A batch that
     fails is a row of the index; the exit code is that of the first failure.
 
+    --compare writes one page about the articles of two outputs whose pick, text or failures
+    changed, <new>_comparison.html.
+
     \b
     Examples:
       selection report batch.json                  writes batch_report.html
@@ -47,10 +52,13 @@ def report(
       selection report data --recursive            writes data/selection_report/
       selection report a.json b.json -o pages/     writes pages/index.html
       selection report batch.json --json > statistics.jsonl
+      selection report old_selected.json new_selected.json --compare
     """
     if as_json and (output is not None or text_limit is not None):
         raise click.UsageError("--json does not write a page: leave out --output and --text-limit")
     options = reading(lines, skip_bad_lines)
+    if compare:
+        return _compare(files, output, text_limit, as_json, recursive, options)
     if not means_folder(files, output):
         (file,) = set(files)
         return (
@@ -89,4 +97,53 @@ def _one(file: str, output: str | None, text_limit: int | None, options: ReadOpt
     messages.log_report(written)
     if written.output != STANDARD_STREAM:
         click.echo(printable(written.output))
+    return 0
+
+
+def _compare(
+    files: Sequence[str],
+    output: str | None,
+    text_limit: int | None,
+    as_json: bool,
+    recursive: bool,
+    options: ReadOptions,
+) -> int:
+    # The report takes 0.1 s to import, which the other commands save.
+    from selection.report.compare import write_comparison
+    from selection.report.write import TEXT_LIMIT
+
+    if len(files) != 2:
+        raise click.UsageError("--compare takes two files, the old and the new output")
+    if recursive:
+        raise click.UsageError("--compare does not search folders: leave out --recursive")
+    old, new = files
+    if is_standard_input(old) and is_standard_input(new):
+        raise click.UsageError("standard input can be only one of the two outputs")
+    if as_json:
+        return _print_differences(old, new, options)
+    if output is None and is_pipe(new):
+        output = STANDARD_STREAM
+    limit = TEXT_LIMIT if text_limit is None else text_limit
+    with messages.progress(new) as progress:
+        written = write_comparison(old, new, output, limit, progress, options=options)
+    messages.log_comparison(written)
+    if written.output != STANDARD_STREAM:
+        click.echo(printable(written.output))
+    return 0
+
+
+def _print_differences(old: str, new: str, options: ReadOptions) -> int:
+    # The report takes 0.1 s to import, which the other commands save.
+    from selection.report.compare import read_differences
+    from selection.report.comparison import ComparisonStats
+
+    statistics = ComparisonStats()
+    with messages.progress(new) as progress:
+        for difference in read_differences(old, new, progress, options=options):
+            statistics.add(difference)
+            if difference.kinds:
+                print_json(difference.as_dict())
+    print_json({"summary": {"old": old, "new": new, **statistics.as_dict()}})
+    messages.log_disagreeing(old, statistics.old_disagreeing)
+    messages.log_disagreeing(new, statistics.new_disagreeing)
     return 0

@@ -13,7 +13,7 @@ REPORTS, INDEX = "selection_report", "index.html"
 
 _STANDARD_INPUTS = (STANDARD_STREAM, "/dev/stdin")
 
-_SELECTED, _REPORT = "_selected", "_report.html"
+_SELECTED, _REPORT, _COMPARISON = "_selected", "_report.html", "_comparison.html"
 _LINES = (".jsonl", ".ndjson")
 _BATCHES = (".json", *_LINES)
 
@@ -60,6 +60,11 @@ def default_output(path: str) -> str:
 def default_report(path: str) -> str:
     """Return the name of a report beside its batch; of standard input, standard output."""
     return path if path == STANDARD_STREAM else stem(path) + _REPORT
+
+
+def default_comparison(path: str) -> str:
+    """Return the name of a comparison beside the new batch; of standard input, standard output."""
+    return path if path == STANDARD_STREAM else stem(path) + _COMPARISON
 
 
 def without_compression(path: str) -> str:
