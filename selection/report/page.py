@@ -1,7 +1,7 @@
 """The report as one HTML page that loads nothing.
 
 The page contains the batch's texts as JSON in data blocks. Its script turns them into text
-nodes, never into markup. The Content-Security-Policy allows the page's own style and script,
+nodes, never into markup. The Content-Security-Policy allows the page's own style and scripts,
 by their hashes, and nothing from elsewhere.
 """
 
@@ -21,10 +21,20 @@ from markupsafe import Markup
 from rich.filesize import decimal
 
 from selection.explain import sentences
-from selection.model import ERROR_FIELD, TEXT_FIELD, Decision, Extractor, Rule, State
+from selection.model import ERROR_FIELD, TEXT_FIELD, Candidate, Decision, Extractor, Rule, State
 from selection.report.article_stats import ArticleStats
-from selection.report.batch_stats import CLOSE_CALL, LOW_AGREEMENT, BatchStats
+from selection.report.batch_stats import (
+    CLOSE_CALL,
+    LOW_AGREEMENT,
+    BatchStats,
+    Kind,
+    kinds_of,
+    pair_step,
+    score_step,
+    token_step,
+)
 from selection.report.charts import chart
+from selection.report.glossary import RULES, STEPS, TERMS, named_terms, reason
 from selection.report.highlight import segments_of
 from selection.report.spool import RankedSpool
 from selection.score import formula
@@ -39,7 +49,10 @@ _ESCAPES = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u20
 # The page's script writes numbers in place of the names.
 _SCORE = formula("shared", "consensus", "shingles").replace(" x ", " \N{MULTIPLICATION SIGN} ")
 
-_EXTRACTORS, _RULES, _STATES = list(Extractor), list(Rule), list(State)
+_EXTRACTORS, _RULES, _STATES, _KINDS = list(Extractor), list(Rule), list(State), list(Kind)
+
+# The page's scripts in the order in which it runs them; each uses the names of those before.
+_SCRIPTS = ("data.js", "address.js", "list.js", "export.js", "article.js", "views.js")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +87,10 @@ def row_json(stats: ArticleStats, article: Article) -> bytes:
             _rounded(stats.margin),
             decision.consensus,
             [_EXTRACTORS.index(extractor) for extractor in decision.pool],
-            [
-                [_STATES.index(c.state), int(c.active), c.tokens, c.shingles, c.shared, c.score]
-                for c in decision.candidates
-            ],
+            [_candidate(c) for c in decision.candidates],
+            [None if dice is None else pair_step(dice) for dice in stats.pairs],
+            [_KINDS.index(kind) for kind in kinds_of(stats)],
+            reason(decision),
             sentences(decision),
             [_error(block.get(ERROR_FIELD)) for block in _blocks(article)],
         ]
@@ -122,23 +135,28 @@ def render(
     charts = [chart(data) for data in statistics.chart_data()]
     environment = _environment()
     sizes = environment.get_template("sizes.css").render(charts=charts)
-    style, script = _file("page.css") + sizes, _file("page.js")
+    style, scripts = _file("page.css") + sizes, [_file(name) for name in _SCRIPTS]
     vocabulary = {
         "extractors": _EXTRACTORS,
         "rules": _RULES,
         "states": _STATES,
-        "lowAgreement": LOW_AGREEMENT,
+        "kinds": _KINDS,
+        "low": _KINDS.index(Kind.LOW),
         "score": _SCORE,
     }
     pieces = environment.get_template("page.html").generate(
-        policy=_policy(style, script),
+        policy=_policy(style, scripts),
         style=Markup(style),
-        script=Markup(script),
+        scripts=[Markup(script) for script in scripts],
         batch=batch,
         statistics=statistics,
         low_agreement=LOW_AGREEMENT,
         close_call=CLOSE_CALL,
         charts=charts,
+        terms=TERMS,
+        rule_terms=RULES,
+        steps=[(title, named_terms(text)) for title, text in STEPS],
+        kinds=Kind,
         vocabulary=_json(vocabulary),
         rows=rows,
         texts=texts,
@@ -167,12 +185,12 @@ def _data(escaped: bytes) -> Markup:
     return Markup(escaped.decode())
 
 
-def _policy(style: str, script: str) -> str:
-    """Return the Content-Security-Policy, which allows this style and this script."""
+def _policy(style: str, scripts: Sequence[str]) -> str:
+    """Return the Content-Security-Policy, which allows this style and these scripts."""
     directives = {
         "default-src": "'none'",
         "style-src": _hash(style),
-        "script-src": _hash(script),
+        "script-src": " ".join(map(_hash, scripts)),
         "img-src": "data:",
         "base-uri": "'none'",
         "form-action": "'none'",
@@ -185,6 +203,20 @@ def _json(value: Any) -> bytes:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     # A parsed batch has no lone surrogates; an article from another source can have them.
     return text.translate(_ESCAPES).encode("utf-8", "backslashreplace")
+
+
+def _candidate(candidate: Candidate) -> list[Any]:
+    score = candidate.score
+    return [
+        _STATES.index(candidate.state),
+        int(candidate.active),
+        candidate.tokens,
+        candidate.shingles,
+        candidate.shared,
+        score,
+        token_step(candidate.tokens),
+        None if score is None else score_step(score),
+    ]
 
 
 def _short(text: str | None, longest: int) -> str | None:
