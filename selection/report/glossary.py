@@ -218,8 +218,8 @@ def reason(decision: Decision) -> str:
         case Rule.TIE_FEWEST_SHINGLES | Rule.TIE_PRIORITY:
             return _tie(decision, [c for c in others if c.extractor in decision.pool])
         case Rule.MEDIAN | Rule.MEDIAN_PRIORITY:
-            return "no text has a shingle in common with another, and its size is the median" + (
-                ", first by priority" if decision.rule is Rule.MEDIAN_PRIORITY else ""
+            return "no shingle in common with another text, and of median size" + (
+                ", the first by priority" if decision.rule is Rule.MEDIAN_PRIORITY else ""
             )
         case Rule.LARGER:
             return f"no shingle in common with {_names(others)}, and the larger text"
