@@ -9,11 +9,14 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # not from typing, whose import takes some milliseconds
 if TYPE_CHECKING:
-    from selection.batch import Summary, select_file
+    from selection.articles import SelectedArticle, iter_articles
+    from selection.batch import Summary, select_batch, select_file
     from selection.errors import SelectionError
     from selection.model import Candidate, Decision, Extractor, Rule, State
     from selection.reader import Progress, ReadOptions
     from selection.rules import select_article
+
+    __version__: str
 
 __all__ = [
     "Candidate",
@@ -22,17 +25,22 @@ __all__ = [
     "Progress",
     "ReadOptions",
     "Rule",
+    "SelectedArticle",
     "SelectionError",
     "State",
     "Summary",
+    "__version__",
+    "iter_articles",
     "select_article",
+    "select_batch",
     "select_file",
 ]
 
 if not TYPE_CHECKING:
     # Imported when first used (PEP 562): a command installs its signal handlers before.
     _MODULES = {
-        **dict.fromkeys(("Summary", "select_file"), "batch"),
+        **dict.fromkeys(("SelectedArticle", "iter_articles"), "articles"),
+        **dict.fromkeys(("Summary", "select_batch", "select_file"), "batch"),
         "SelectionError": "errors",
         **dict.fromkeys(("Candidate", "Decision", "Extractor", "Rule", "State"), "model"),
         **dict.fromkeys(("Progress", "ReadOptions"), "reader"),
@@ -40,6 +48,10 @@ if not TYPE_CHECKING:
     }
 
     def __getattr__(name):
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("deterministic-content-selection")
         if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module

@@ -13,10 +13,17 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from selection.errors import OutputFolderMissingError, SelectionError
+from selection.errors import (
+    ArticlesMissingError,
+    ArticlesNotListError,
+    OutputFolderMissingError,
+    RootNotObjectError,
+    SelectionError,
+)
 from selection.field_check import FieldCheck
-from selection.model import Extractor, Rule
+from selection.model import MEMBER, Extractor, Rule
 from selection.reader import BY_NAME, BatchReader, Progress, ReadOptions
+from selection.rules import select_article
 from selection.storage.address import is_address
 from selection.storage.interface import READ_SIZE
 from selection.storage.names import compression_of, default_output
@@ -132,6 +139,33 @@ def select_file(
 
     with Pool(jobs - 1) as pool:
         return select(pool)
+
+
+def select_batch(batch: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of a batch in memory in which each article has its pick.
+
+    Args:
+        batch: a root object with a list ``articles``, as ``json.load`` gives it. It is not
+            changed; what is not an article is in the copy as it is.
+
+    Raises:
+        RootNotObjectError: the root is not an object.
+        ArticlesMissingError: it has no ``articles``.
+        ArticlesNotListError: ``articles`` is not a list.
+    """
+    if not isinstance(batch, Mapping):
+        raise RootNotObjectError("the root must be an object with a list 'articles'")
+    if "articles" not in batch:
+        raise ArticlesMissingError("the root has no list 'articles'")
+    if not isinstance(batch["articles"], list):
+        raise ArticlesNotListError("'articles' must be a list")
+    articles = [
+        {**article, MEMBER: select_article(article).extractor.value}
+        if isinstance(article, Mapping)
+        else article
+        for article in batch["articles"]
+    ]
+    return {**batch, "articles": articles}
 
 
 def is_large(path: str) -> bool:

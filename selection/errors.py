@@ -122,6 +122,10 @@ class SeveralValuesError(InvalidJsonError):
     """The input is a sequence of JSON values, such as JSON Lines, instead of one object."""
 
 
+class PickMissingError(DataError):
+    """An article has no ``selected_extractor``, or one that is not the name of an extractor."""
+
+
 class OtherFormError(DataError):
     """The input is not JSON text but a web page, a Git LFS pointer or NUL bytes."""
 

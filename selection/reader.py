@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from selection.decide import Pick, decide, decide_or_skip
 from selection.errors import (
     OUT_OF_MEMORY,
+    CompressedDataError,
     DataError,
     OutOfMemoryError,
     WorkerProcessError,
@@ -194,9 +195,24 @@ class BatchReader:
     def _errors_with_place(self) -> Iterator[None]:
         try:
             yield
+        except CompressedDataError:
+            raise  # it has no place in the text
         except DataError:
+            self._require_undamaged()
             find = first_error_of_lines if self._is_lines else first_error
             raise find(self.input, self.path) from None
         except (WorkerProcessError, OutOfMemoryError) as error:
             error.path = self.path
             raise
+
+    def _require_undamaged(self) -> None:
+        """Read a compressed input to its end, where its checksum shows whether it is damaged.
+
+        Damaged data can decompress to a text that is wrong, and the damage is then the cause.
+
+        Raises:
+            CompressedDataError: it is damaged or incomplete.
+        """
+        if self.input.format is not None:
+            while self.input.read(READ_SIZE):
+                pass

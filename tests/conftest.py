@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -14,6 +15,13 @@ from tests.support.queue_server import Events, Server, Workers, running_server
 
 # The marker of a test that uses one of these fixtures.
 _MARKERS = {"server": "queue", "stack": "queue", "browser": "browser"}
+
+
+def pytest_configure() -> None:
+    """Restore signals that are ignored in a shell's background, so that tests can send them."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def pytest_report_header() -> str:

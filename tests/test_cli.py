@@ -21,7 +21,7 @@ from tests.support.command import SELECTION, run, shell
 from tests.support.process import SECONDS, frozen_while_it_writes, killed_after
 from tests.support.process import read as read_terminal
 
-COMMANDS = ("run", "explain", "verify", "report")
+COMMANDS = ("run", "explain", "verify", "report", "export")
 
 
 @pytest.fixture
@@ -278,7 +278,7 @@ def test_verify_reports_where_an_output_differs(batch: Path) -> None:
 
 def test_help_has_an_example_for_each_command() -> None:
     for command in COMMANDS:
-        assert f"  selection {command} batch.json" in run(command, "--help").stdout
+        assert f"  selection {command} batch" in run(command, "--help").stdout
     assert "73   the output cannot be made" in run("--help").stdout
 
 
@@ -293,6 +293,21 @@ def test_help_fits_80_columns_and_has_each_commands_first_sentence_whole() -> No
         assert (name, summary) == (command, described)
         assert summary.endswith(".")
         assert not summary.endswith("...")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_shell_gets_its_completion(shell: str) -> None:
+    name = {"_SELECTION_COMPLETE": f"{shell}_source"}
+    code = "import sys; sys.argv[0] = 'selection'; from selection.entry import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **name},
+        timeout=SECONDS,
+    )
+    assert done.returncode == 0
+    assert "_SELECTION_COMPLETE" in done.stdout
 
 
 def test_version_names_what_the_picks_depend_on() -> None:

@@ -8,10 +8,12 @@ import io
 import json
 import lzma
 import os
+import signal
 import subprocess
 import sys
 import zlib
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -32,7 +34,7 @@ from selection.stream.lines import unparsed_lines
 from selection.stream.parts import Item
 from selection.verify import verify_files
 from tests.support import batches
-from tests.support.command import SELECTION, run
+from tests.support.command import SELECTION, run, shell
 from tests.support.documents import Document, documents, unhurried
 from worker.jobs import select_batch
 
@@ -169,6 +171,30 @@ def test_damaged_data_is_an_error(tmp_path: Path, suffix: str) -> None:
     assert type(error_of(path)) in (errors.CompressedDataError, errors.InvalidJsonError)
 
 
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_damage_is_the_error_and_not_the_wrong_text_or_line_that_comes_of_it(
+    tmp_path: Path, suffix: str
+) -> None:
+    """The first line is not JSON, and the checksum or the end is wrong, too."""
+    data = COMPRESS[suffix](b"oops\n" + GOOD)
+    path = tmp_path / f"x.jsonl{suffix}"
+    for damaged in (data[:-1], data + b"x"):
+        path.write_bytes(damaged)
+        for options in (ReadOptions(), ReadOptions(skip_bad_lines=True)):
+            assert type(error_of(path, options)) is errors.CompressedDataError
+
+
+def test_an_error_before_the_first_byte_of_text_keeps_its_reason(tmp_path: Path) -> None:
+    header = b"\x1f\x8b\x08\xe0" + bytes(6)  # with reserved flags
+    (tmp_path / "x.json.gz").write_bytes(header + gzip.compress(b"{}")[10:])
+    assert "unknown header flags set" in error_of(tmp_path / "x.json.gz").message
+    with closing(open_input(str(tmp_path / "x.json.gz"))) as source:
+        for _ in range(2):  # after seek(0) the input gives the same error again
+            source.seek(0)
+            with pytest.raises(errors.CompressedDataError, match="unknown header flags"):
+                source.read(10)
+
+
 def test_a_read_of_a_bomb_returns_no_more_than_it_asks_for(tmp_path: Path) -> None:
     compressor = zlib.compressobj(9, zlib.DEFLATED, 31)
     data = b"".join(compressor.compress(b" " * (1 << 20)) for _ in range(64)) + compressor.flush()
@@ -243,6 +269,7 @@ def test_a_pool_decides_a_compressed_batch(tmp_path: Path) -> None:
         ("x.json.gz", "x_selected.json.gz", "x_report.html"),
         ("x.jsonl", "x_selected.jsonl", "x_report.html"),
         ("x.ndjson.zst", "x_selected.ndjson.zst", "x_report.html"),
+        ("a/.jsonl.gz", "a/.jsonl_selected.jsonl.gz", "a/.jsonl_report.html"),
         ("-", "-", "-"),
     ],
 )
@@ -334,6 +361,24 @@ def test_a_bad_line_is_an_error_at_its_place_or_is_copied(
     with Pool(1) as pool:
         again = select_with(pool, str(path), str(tmp_path / "y.jsonl"), options=skipping)
     assert (again.articles, again.skipped) == (2, 1)
+
+
+@pytest.mark.parametrize("size", [1, 511, 512, 3_000_000])
+def test_a_file_of_empty_lines_is_an_error_whatever_its_size(tmp_path: Path, size: int) -> None:
+    (tmp_path / "x.jsonl").write_bytes(b"\n" * size)
+    for options in (ReadOptions(), ReadOptions(skip_bad_lines=True)):
+        error = error_of(tmp_path / "x.jsonl", options)
+        assert "only white space" in error.message
+        assert (error.byte, error.line, error.column) == (size, size + 1, 1)
+
+
+def test_empty_lines_are_gaps_of_the_size_of_a_read() -> None:
+    data = b"\n" * 1000 + GOOD + b"\n\n"
+    parts = list(unparsed_lines(io.BytesIO(data), 300))
+    assert [(part.start, len(part.raw)) for part in parts] == [
+        *((0, 300), (300, 300), (600, 300), (900, 100)),
+        *((1000, len(GOOD)), (1000 + len(GOOD), 2)),
+    ]
 
 
 def test_lines_under_another_name_need_the_option(tmp_path: Path) -> None:
@@ -431,8 +476,78 @@ def test_a_closed_reader_ends_the_run_with_141(tmp_path: Path) -> None:
 
 
 def test_standard_input_is_the_only_batch() -> None:
-    for args in (["-", "x.json"], ["-", "--output-dir", "x"]):
-        assert piped(b"", "run", *args).returncode == 2
+    for name in ("-", "/dev/stdin"):
+        for args in (["run", name, "x.json"], ["run", name, "--output-dir", "x"]):
+            assert piped(b"", *args).returncode == 2
+        assert piped(b"", "verify", name, "-").returncode == 2
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdin"])
+def test_a_file_at_standard_input_is_read_and_never_replaced(tmp_path: Path, name: str) -> None:
+    data, expected = plain(tmp_path)
+    command = " ".join(SELECTION)
+    done = shell(f"{command} run {name} < plain.json", tmp_path)
+    assert done.stdout.encode() == expected
+    done = shell(f"{command} run {name} -o plain.json < plain.json", tmp_path)
+    assert done.returncode == 73
+    assert "the output is the input" in done.stderr
+    assert (tmp_path / "plain.json").read_bytes() == data
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "run x.jsonl -o -",
+        "run - --lines < x.jsonl",
+        "explain x.jsonl --json",
+        "verify x.jsonl x.jsonl",
+        "report x.jsonl --json",
+    ],
+)
+def test_standard_output_is_not_the_input(tmp_path: Path, arguments: str) -> None:
+    (tmp_path / "x.jsonl").write_bytes(GOOD)
+    done = shell(f"{' '.join(SELECTION)} {arguments} >> x.jsonl", tmp_path)
+    assert done.returncode == 73
+    assert "standard output is redirected to the input" in done.stderr
+    assert (tmp_path / "x.jsonl").read_bytes() == GOOD
+
+
+def test_the_report_of_a_pipe_goes_to_standard_output(tmp_path: Path) -> None:
+    plain(tmp_path)
+    done = subprocess.run(
+        ["bash", "-c", f"{' '.join(SELECTION)} report <(cat plain.json) | tail -c 8"],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout == b"</html>\n"
+
+
+def test_a_run_to_standard_output_has_no_record(tmp_path: Path) -> None:
+    _, expected = plain(tmp_path)
+    (tmp_path / "-").write_bytes(b"")
+    for _ in range(2):
+        done = run(
+            *("run", "plain.json", "-o", "-", "--if-changed"), cwd=tmp_path, XDG_CACHE_HOME="cache"
+        )
+        assert done.stdout.encode() == expected
+        assert "record" not in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_run_whose_reader_does_not_read(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    path = batches.write_long(tmp_path / "x.json", 2000)
+    process = subprocess.Popen(
+        [*SELECTION, "run", str(path), "-o", "-"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout
+    os.read(process.stdout.fileno(), 1)  # it writes more than a pipe takes
+    process.send_signal(number)
+    assert process.wait(60) == 128 + number
+    process.communicate()
 
 
 def test_a_pipe_is_not_an_input_of_the_library(tmp_path: Path) -> None:

@@ -554,7 +554,9 @@ def test_doctor_finds_a_disk_without_room_for_an_output(tmp_path: Path, workers:
         file.truncate(size)  # it takes no room itself
     assert results(workers, "enqueue", tmp_path / "long.json")
     assert is_fault(
-        findings(workers.settings)["outputs"], f"{tmp_path} has no room for", f"{size:,} bytes"
+        findings(workers.settings)["outputs"],
+        f"{tmp_path} does not have space for",
+        f"{size:,} bytes",
     )
 
 

@@ -341,7 +341,7 @@ def test_every_command_has_a_whole_line_in_80_columns(workers: Workers) -> None:
         assert not summary.endswith(("...", "…"))
         # A whole sentence, as in its own help, up to the first full stop.
         text = " ".join((selection_worker.commands[line.split()[0]].help or "").split())
-        assert text.startswith(f"{summary}.")
+        assert text.startswith(f"{summary.rstrip('.')}.")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -550,6 +550,39 @@ def test_every_line_is_json_where_json_is_asked_for(
     assert (requeued["job"], requeued["reason"]) == (long, "its worker is shut down")
 
 
+LOST_EXCEPTION = """
+import os, signal
+from worker import Settings, log_format
+from worker.runtime.shutdown import ShutdownRequested, handler
+
+class Signals:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        for _ in range(1000):
+            pass
+
+log_format.set_up(Settings(log="json"))
+handler.install()
+try:
+    with handler.interruptible():
+        Signals()
+        print("discarded")
+        handler.raise_if_requested()
+except ShutdownRequested:
+    print("raised")
+"""
+
+
+def test_a_shutdown_request_survives_a_discarded_exception() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOST_EXCEPTION], capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.splitlines() == ["discarded", "raised"]
+    [line] = map(json.loads, done.stderr.splitlines())
+    assert (line["event"], line["error"]) == ("unexpected error", "ShutdownRequested: ")
+    assert "Signals.__del__" in line["subject"]
+
+
 def test_a_job_by_name_has_the_timeout_of_the_settings(
     tmp_path: Path, workers: Workers, client: Redis, events: Events
 ) -> None:

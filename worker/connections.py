@@ -57,11 +57,11 @@ class OutageRetry(Retry):
         return self
 
     def retry_forever(self) -> None:
-        """From now on retry until the server answers."""
+        """Retry until the server answers, from now on."""
         self.update_retries(-1)
 
     def retry_never(self) -> None:
-        """From now on do not retry."""
+        """Do not retry, from now on."""
         self.update_retries(0)
 
     def call_with_retry(

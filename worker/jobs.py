@@ -6,7 +6,7 @@ from typing import Any
 
 from rq import get_current_job
 
-from selection import select_file
+from selection import Progress, select_file
 from selection.parallel.cores import usable_cores
 from worker import log_format
 from worker.runtime import retries
@@ -40,11 +40,14 @@ def select_batch(path: str, output: str | None = None) -> dict[str, Any]:
     log_format.set_up(settings)
     retries.set_retry_policy(job, settings)
     with Recorder(job, settings) as recorder:
+
+        def progress(now: Progress) -> None:
+            handler.raise_if_requested()
+            recorder.progress(now)
+
         try:
             with handler.interruptible():
-                summary = select_file(
-                    path, output, recorder.progress, roots=settings.roots, jobs=jobs
-                )
+                summary = select_file(path, output, progress, roots=settings.roots, jobs=jobs)
         except ShutdownRequested:
             retries.requeue_at_front(job)
             recorder.requeued()

@@ -41,6 +41,13 @@ def _take_over(handler: logging.Handler) -> None:
         top = logging.getLogger(name)
         top.handlers[:] = [handler]
         top.propagate = False
+    sys.unraisablehook = _log_unraisable
+
+
+def _log_unraisable(unraisable: sys.UnraisableHookArgs) -> None:
+    """Log an exception that Python discards, which it would print on several lines."""
+    error = unraisable.exc_value or unraisable.exc_type()
+    log_unexpected(f"{unraisable.err_msg or 'discarded in'} {unraisable.object!r}", error)
 
 
 class _Text(logging.Formatter):

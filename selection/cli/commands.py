@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import platform
-import re
 import unicodedata
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, NoReturn, TypeVar
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 import click
 
 from selection.batch import Summary
-from selection.cli import messages as log
+from selection.cli import messages
 from selection.cli import runner as command
+from selection.cli.export import export
+from selection.cli.options import FILE, Bytes, print_json, read_options, reading
 from selection.cli.plan import Planned, plan
 from selection.cli.printable import printable
 from selection.cli.results import Outcome, Results
@@ -21,12 +21,10 @@ from selection.cli.runs import RunOptions, outcomes
 from selection.errors import InputMissingError, SelectionError
 from selection.explain import explain_file
 from selection.parallel.cores import usable_cores
-from selection.reader import ReadOptions
-from selection.storage.names import STANDARD_STREAM
+from selection.storage.names import STANDARD_STREAM, is_standard_input
+from selection.storage.opening import is_pipe
 from selection.text.backend import backend
 from selection.verify import verify_files
-
-Command = TypeVar("Command", bound=Callable[..., object])
 
 _EXIT_CODES = """
 \b
@@ -35,41 +33,12 @@ Exit codes:
   2    wrong usage, or a wrong setting
   65   the data is wrong (invalid JSON, not a batch, a difference)
   66   the input does not exist or cannot be read
+  69   an extra of this package is not installed
   73   the output cannot be made
   74   reading or writing failed; run again
+  77   the object store refuses the credentials
   130  stopped by Ctrl-C (143 by SIGTERM, 141 by a closed pipe)
 """
-
-# Not checked by click, which would report a file that cannot be read as wrong usage.
-_FILE = click.Path(path_type=str, readable=False)
-
-
-def _read_options(command: Command) -> Command:
-    """Add the options that say how a batch is read."""
-    lines = click.option("--lines", is_flag=True, help="Read JSON Lines, whatever the name.")
-    skip = click.option(
-        "--skip-bad-lines", is_flag=True, help="Copy and count lines that are not objects."
-    )
-    return lines(skip(command))
-
-
-def _reading(lines: bool, skip_bad_lines: bool) -> ReadOptions:
-    return ReadOptions(lines or None, skip_bad_lines, pipes=True)
-
-
-class _Bytes(click.ParamType[int]):
-    """A number of bytes with an optional decimal unit: 800K, 5M, 1G, 4096."""
-
-    name = "size"
-    _UNITS: ClassVar = {"": 1, "K": 1_000, "M": 1_000_000, "G": 1_000_000_000}
-
-    def convert(
-        self, value: str | int, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int:
-        found = re.fullmatch(r"([0-9]{1,12})([KMG]?)", str(value), re.IGNORECASE | re.ASCII)
-        if found is None:
-            self.fail(f"{value!r} is not a size such as 800K, 5M or 0", param, ctx)
-        return int(found[1]) * self._UNITS[found[2].upper()]
 
 
 def _print_version(context: click.Context, option: click.Parameter, is_asked: bool) -> None:
@@ -103,6 +72,7 @@ def selection() -> None:
       selection explain batch.json --index 3
       selection verify batch.json batch_selected.json
       selection report batch.json
+      selection export batch_selected.json -o articles.parquet
 
     SELECTION_BACKEND=python uses the Python backend in place of the compiled one.
     """
@@ -110,11 +80,11 @@ def selection() -> None:
 
 
 @selection.command()
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_FILE)
-@click.option("-o", "--output", type=_FILE, help="Output file, or folder (picked/).")
-@click.option("--output-dir", type=_FILE, help="Output folder, created if it does not exist.")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=FILE)
+@click.option("-o", "--output", type=FILE, help="Output file, or folder (picked/).")
+@click.option("--output-dir", type=FILE, help="Output folder, created if it does not exist.")
 @click.option("-r", "--recursive", is_flag=True, help="Search folders to any depth.")
-@_read_options
+@read_options
 @click.option("--compression-level", type=int, help="Of compressed outputs: 1 is fast.")
 @click.option("--if-changed", is_flag=True, help="Keep outputs that are up to date.")
 @click.option(
@@ -154,15 +124,15 @@ def run(
       zcat batch.json.gz | selection run - | zstd > picked.json.zst
     """
     planned = plan(files, output, output_dir, recursive=recursive)
-    log.log_left_out(planned.left_out)
-    options = RunOptions(if_changed, _reading(lines, skip_bad_lines), compression_level)
+    messages.log_left_out(planned.left_out)
+    options = RunOptions(if_changed, reading(lines, skip_bad_lines), compression_level)
     is_piped = any(batch.target == STANDARD_STREAM for batch in planned.batches)
     results = Results(planned)
     try:
         for batch, result in outcomes(planned, _processes(jobs), options):
             results.add(batch, result)
             if as_json:
-                _print_json(_as_dict(batch, result), to_stderr=is_piped)
+                print_json(_as_dict(batch, result), to_stderr=is_piped)
     except (KeyboardInterrupt, SystemExit):
         results.log_stopped()
         raise
@@ -185,11 +155,11 @@ def _as_dict(batch: Planned, result: Outcome) -> dict[str, Any]:
 
 
 @selection.command()
-@click.argument("file", type=_FILE)
+@click.argument("file", type=FILE)
 @click.option("--index", type=click.IntRange(min=0), help="The article with this index, from 0.")
 @click.option("--id", "article_id", help="The article with this id.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per article.")
-@_read_options
+@read_options
 def explain(
     file: str,
     index: int | None,
@@ -212,17 +182,17 @@ def explain(
     chosen = index is not None or article_id is not None
     found = False
     for explanation in explain_file(
-        file, index, article_id, options=_reading(lines, skip_bad_lines)
+        file, index, article_id, options=reading(lines, skip_bad_lines)
     ):
         found = True
         if as_json:
-            _print_json(explanation.as_dict())
+            print_json(explanation.as_dict())
         elif chosen:
             from selection.cli.tables import print_explanation
 
             print_explanation(explanation)
         else:
-            log.print_explanation_line(explanation)
+            messages.print_explanation_line(explanation)
     if chosen and not found:
         raise InputMissingError(
             "the batch does not have this article; an index counts from 0", path=file
@@ -230,10 +200,10 @@ def explain(
 
 
 @selection.command()
-@click.argument("input", type=_FILE)
-@click.argument("output", type=_FILE)
+@click.argument("input", type=FILE)
+@click.argument("output", type=FILE)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
-@_read_options
+@read_options
 def verify(input: str, output: str, as_json: bool, lines: bool, skip_bad_lines: bool) -> int:
     """Check that OUTPUT is INPUT plus one correct pick per article.
 
@@ -244,16 +214,18 @@ def verify(input: str, output: str, as_json: bool, lines: bool, skip_bad_lines: 
     Example:
       selection verify batch.json batch_selected.json
     """
+    if is_standard_input(input) and is_standard_input(output):
+        raise click.UsageError("standard input can be only one of INPUT and OUTPUT")
     try:
-        with log.progress(output) as progress:
-            result = verify_files(input, output, progress, options=_reading(lines, skip_bad_lines))
+        with messages.progress(output) as progress:
+            result = verify_files(input, output, progress, options=reading(lines, skip_bad_lines))
     except SelectionError as error:
         if not as_json:
             raise
-        _print_json({"input": input, "output": output, "error": error.as_dict()})
+        print_json({"input": input, "output": output, "error": error.as_dict()})
         return error.exit_code
     if as_json:
-        _print_json(result.as_dict())
+        print_json(result.as_dict())
     else:
         click.echo(
             f"{printable(output)}: correct, {result.articles:,} articles with correct picks, "
@@ -263,11 +235,11 @@ def verify(input: str, output: str, as_json: bool, lines: bool, skip_bad_lines: 
 
 
 @selection.command()
-@click.argument("file", type=_FILE)
-@click.option("-o", "--output", type=_FILE, help="Output file, by default <name>_report.html.")
-@click.option("--text-limit", type=_Bytes(), help="Most text in the page, by default 5M.")
+@click.argument("file", type=FILE)
+@click.option("-o", "--output", type=FILE, help="Output file, by default <name>_report.html.")
+@click.option("--text-limit", type=Bytes(), help="Most text in the page, by default 5M.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per article instead.")
-@_read_options
+@read_options
 def report(
     file: str,
     output: str | None,
@@ -292,21 +264,22 @@ def report(
 
     if as_json and (output is not None or text_limit is not None):
         raise click.UsageError("--json does not write a page: leave out --output and --text-limit")
-    options = _reading(lines, skip_bad_lines)
-    with log.progress(file) as progress:
+    options = reading(lines, skip_bad_lines)
+    if output is None and is_pipe(file):
+        output = STANDARD_STREAM
+    with messages.progress(file) as progress:
         if as_json:
             for stats in read_statistics(file, progress, options=options):
-                _print_json(stats.as_dict())
+                print_json(stats.as_dict())
             return
         limit = TEXT_LIMIT if text_limit is None else text_limit
         written = write_report(file, output, limit, progress, options=options)
-    log.log_report(written)
+    messages.log_report(written)
     if written.output != STANDARD_STREAM:
         click.echo(printable(written.output))
 
 
-def _print_json(value: dict[str, Any], *, to_stderr: bool = False) -> None:
-    click.echo(json.dumps(value), err=to_stderr)
+selection.add_command(export)
 
 
 def main() -> NoReturn:

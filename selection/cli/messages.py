@@ -17,6 +17,7 @@ from selection.explain import Explanation
 from selection.reader import Progress
 
 if TYPE_CHECKING:
+    from selection.export.write import Export
     from selection.report.write import Report
 
 _SECONDS_BETWEEN_LINES = 5.0
@@ -130,6 +131,17 @@ def log_report(report: Report) -> None:
         f"{report.input}: {report.articles:,} articles, {report.listed:,} listed, "
         f"{report.with_texts:,} with their texts, a page of {decimal(report.bytes)}"
     )
+
+
+def log_export(table: Export) -> None:
+    """Log a written table on one line, and how many of its picks are not those of the rules."""
+    batches = "1 batch" if table.batches == 1 else f"{table.batches:,} batches"
+    parts = [f"{table.output}: {table.rows:,} rows from {batches}"]
+    if table.left_out:
+        parts.append(f"{table.left_out:,} articles left out by their agreement")
+    log(", ".join(parts))
+    if table.disagreeing:
+        log(f"warning: {table.disagreeing:,} rows have a pick that is not that of the rules")
 
 
 def print_explanation_line(explanation: Explanation) -> None:

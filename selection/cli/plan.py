@@ -17,6 +17,7 @@ from selection.storage.names import (
     default_output,
     is_batch,
     is_output,
+    is_standard_input,
 )
 from selection.storage.opening import is_pipe
 
@@ -90,7 +91,7 @@ def plan(
     """
     if output is not None and output_dir is not None:
         raise click.UsageError("give --output or --output-dir, not both")
-    if output is not None and _is_folder(output):
+    if output is not None and is_folder(output):
         output, output_dir = None, output
     found: dict[str, _Found] = {}
     left_out: list[str] = []
@@ -113,11 +114,32 @@ def plan(
                 path=left_out[0],
             )
         )
-    if STANDARD_STREAM in found and len(found) > 1:
+    if len(found) > 1 and any(is_standard_input(each.path) for each in found.values()):
         raise click.UsageError("standard input must be the only FILE")
     batches = _placed(list(found.values()), output, output_dir)
     _check(batches)
     return Plan(batches, tuple(dict.fromkeys(left_out)), tuple(errors))
+
+
+def find_outputs(names: Iterable[str], *, recursive: bool = False) -> list[str]:
+    """Find selected batches, in order, without repetition and without opening a file.
+
+    Args:
+        names: files, patterns, folders or addresses; of a pattern, folder or prefix only the
+            names of outputs, ``x_selected.json``.
+        recursive: search folders to any depth.
+
+    Raises:
+        InputMissingError: an argument does not name an output.
+    """
+    found: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        each = [f.path for f in _expand(name, recursive) if f.is_typed or is_output(f.path)]
+        if not each:
+            raise InputMissingError("nothing here is named *_selected.json", path=name)
+        for path in each:
+            found.setdefault(_normalized(path), path)
+    return list(found.values())
 
 
 def make_folder(batch: Planned) -> None:
@@ -136,7 +158,8 @@ def make_folder(batch: Planned) -> None:
         raise OutputError(message, path=folder) from None
 
 
-def _is_folder(output: str) -> bool:
+def is_folder(output: str) -> bool:
+    """Return whether the name of an output means a folder."""
     if is_address(output):
         return output.endswith("/")
     return os.path.basename(output) in ("", ".", "..") or os.path.isdir(output)
@@ -218,7 +241,7 @@ def _placed(
         return tuple(_beside(each, output, is_alone=len(found) == 1) for each in found)
     if not found:
         return ()
-    if any(each.path == STANDARD_STREAM for each in found):
+    if any(is_standard_input(each.path) for each in found):
         raise click.UsageError("standard input has no name: name its output with --output FILE")
     # By name: a link to a folder is a folder of that name.
     base = os.path.commonpath([_place(each.base) for each in found])

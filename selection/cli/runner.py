@@ -48,6 +48,12 @@ def _run(command: click.Command) -> int:
     except FileNotFoundError:
         log("error: the working directory does not exist; change to another")
         return NO_INPUT
+    name = command.name or ""
+    variable = f"_{name.replace('-', '_').upper()}_COMPLETE"
+    if request := os.environ.get(variable):
+        from click.shell_completion import shell_complete
+
+        return shell_complete(command, {}, name, variable, request)
     try:
         # Command.main has its own exit code for a broken pipe.
         with command.make_context(command.name, sys.argv[1:]) as context:

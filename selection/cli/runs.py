@@ -16,7 +16,7 @@ from selection.batch import (
     select_with,
     size_of,
 )
-from selection.cli import messages as log
+from selection.cli import messages
 from selection.cli.plan import Plan, Planned, make_folder
 from selection.cli.results import Outcome
 from selection.errors import SelectionError
@@ -91,7 +91,7 @@ def _work(batch: Planned, options: RunOptions, pool: Pool) -> Work[Summary | Non
 
 
 def _select_here(batch: Planned, options: RunOptions, pool: Pool | None) -> Summary | None:
-    with log.progress(batch.path) as progress:
+    with messages.progress(batch.path) as progress:
         return select_batch(batch, options, progress, pool)
 
 
@@ -117,7 +117,8 @@ def select_batch(
         compression_level=options.compression_level,
     )
     # The record has the times of local files.
-    is_local = not (is_address(batch.path) or is_address(batch.target) or is_pipe(batch.path))
+    names = batch.path, batch.target
+    is_local = not any(is_address(name) or is_pipe(name) for name in names)
     if not options.if_changed or not is_local:
         return select()
     # It takes longer to import than a small batch takes to select.
@@ -132,5 +133,5 @@ def select_batch(
     try:
         remember(batch.path, found, batch.target, form)
     except OSError as error:
-        log.log(f"{batch.path}: --if-changed cannot write its record: {error}")
+        messages.log(f"{batch.path}: --if-changed cannot write its record: {error}")
     return summary

@@ -83,7 +83,8 @@ class CompressedInput:
         Raises:
             CompressedDataError, TransferError: as :meth:`read`.
         """
-        if offset < self._position:
+        # A decompressor that failed cannot continue, not even one that gave nothing yet.
+        if offset < self._position or offset == 0:
             self._source.seek(0)
             self._restart()
         while self._position < offset and self.read(min(READ_SIZE, offset - self._position)):

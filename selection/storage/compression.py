@@ -15,17 +15,16 @@ backports.zstd         0.01 s        0.05 s, 2.4 MB
 
 zlib-ng has the levels 1 to 9 of gzip, isal has four of its own. backports.zstd is the module that
 Python 3.14 has as :mod:`compression.zstd`, so that one interface serves every version. bzip2 and xz
-are always the standard library's.
+are always the standard library's. A library is imported when it is first used, because most runs
+read a file that is not compressed.
 """
 
 from __future__ import annotations
 
-import bz2
-import lzma
 import sys
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from types import ModuleType
 from typing import Any, Protocol
 
@@ -151,10 +150,17 @@ class _Gzip:
 
 def _zlib() -> ModuleType:
     try:
-        from zlib_ng import zlib_ng
+        return import_module("zlib_ng.zlib_ng")
     except ImportError:
-        return zlib
-    return zlib_ng
+        return import_module("zlib")
+
+
+def _bz2() -> ModuleType:
+    return import_module("bz2")
+
+
+def _lzma() -> ModuleType:
+    return import_module("lzma")
 
 
 def _zstd() -> Any:
@@ -195,7 +201,7 @@ FORMATS = (
         default_level=6,
         padding=1,
         decompressor=_Gzip,
-        compressor=lambda level: _zlib().compressobj(level, zlib.DEFLATED, _GZIP_WBITS),
+        compressor=lambda level: _zlib().compressobj(level, _zlib().DEFLATED, _GZIP_WBITS),
         errors=lambda: (_zlib().error,),
     ),
     Format(
@@ -216,8 +222,8 @@ FORMATS = (
         levels=(1, 9),
         default_level=9,
         padding=0,
-        decompressor=bz2.BZ2Decompressor,
-        compressor=bz2.BZ2Compressor,
+        decompressor=lambda: _bz2().BZ2Decompressor(),
+        compressor=lambda level: _bz2().BZ2Compressor(level),
         errors=lambda: (OSError, ValueError),
     ),
     Format(
@@ -227,8 +233,8 @@ FORMATS = (
         levels=(0, 9),
         default_level=6,
         padding=4,
-        decompressor=lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, _MOST_XZ_MEMORY),
-        compressor=lambda level: lzma.LZMACompressor(lzma.FORMAT_XZ, preset=level),
-        errors=lambda: (lzma.LZMAError,),
+        decompressor=lambda: _lzma().LZMADecompressor(_lzma().FORMAT_XZ, _MOST_XZ_MEMORY),
+        compressor=lambda level: _lzma().LZMACompressor(_lzma().FORMAT_XZ, preset=level),
+        errors=lambda: (_lzma().LZMAError,),
     ),
 )

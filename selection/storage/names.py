@@ -9,9 +9,16 @@ from selection.storage.compression import FORMATS, Format
 #: The name of standard input as an input and of standard output as an output.
 STANDARD_STREAM = "-"
 
+_STANDARD_INPUTS = (STANDARD_STREAM, "/dev/stdin")
+
 _SELECTED, _REPORT = "_selected", "_report.html"
 _LINES = (".jsonl", ".ndjson")
 _BATCHES = (".json", *_LINES)
+
+
+def is_standard_input(path: str) -> bool:
+    """Return whether an input's name is that of standard input, a pipe or not."""
+    return path in _STANDARD_INPUTS
 
 
 def compression_of(path: str) -> Format | None:
@@ -21,17 +28,17 @@ def compression_of(path: str) -> Format | None:
 
 def is_lines(path: str) -> bool:
     """Return whether a name says that the file is JSON Lines, compressed or not."""
-    return _without_compression(path).endswith(_LINES)
+    return without_compression(path).endswith(_LINES)
 
 
 def is_batch(path: str) -> bool:
     """Return whether a folder's file of this name is a batch."""
-    return _without_compression(path).endswith(_BATCHES)
+    return without_compression(path).endswith(_BATCHES)
 
 
 def is_output(path: str) -> bool:
     """Return whether a name is that of an output."""
-    return is_batch(path) and _stem(path).endswith(_SELECTED)
+    return is_batch(path) and stem(path).endswith(_SELECTED)
 
 
 def default_output(path: str) -> str:
@@ -43,19 +50,22 @@ def default_output(path: str) -> str:
     if path == STANDARD_STREAM:
         return path
     compression = compression_of(path)
-    ending = os.path.splitext(_without_compression(path))[1] if is_lines(path) else ".json"
-    return _stem(path) + _SELECTED + ending + (compression.suffix if compression else "")
+    name = without_compression(path)
+    ending = next((each for each in _LINES if name.endswith(each)), ".json")
+    return stem(path) + _SELECTED + ending + (compression.suffix if compression else "")
 
 
 def default_report(path: str) -> str:
     """Return the name of a report beside its batch; of standard input, standard output."""
-    return path if path == STANDARD_STREAM else _stem(path) + _REPORT
+    return path if path == STANDARD_STREAM else stem(path) + _REPORT
 
 
-def _without_compression(path: str) -> str:
+def without_compression(path: str) -> str:
+    """Return a name without the ending of a compression format."""
     compression = compression_of(path)
     return path.removesuffix(compression.suffix) if compression else path
 
 
-def _stem(path: str) -> str:
-    return os.path.splitext(_without_compression(path))[0]
+def stem(path: str) -> str:
+    """Return a name without the endings of its form and its compression format."""
+    return os.path.splitext(without_compression(path))[0]

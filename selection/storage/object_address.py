@@ -1,4 +1,4 @@
-"""Addresses of objects, and the fence around those that are allowed; nothing here connects."""
+"""Addresses of objects, and which of them are allowed; without a connection to a store."""
 
 from __future__ import annotations
 
@@ -92,10 +92,10 @@ def is_inside_roots(name: str, roots: Sequence[str]) -> bool:
         return True
     try:
         address = parse_address(name)
-        fences = [parse_address(root) for root in roots if is_address(root)]
+        allowed = [parse_address(root) for root in roots if is_address(root)]
     except ValueError:
         return False
-    return any(_holds(fence, address) for fence in fences)
+    return any(_holds(root, address) for root in allowed)
 
 
 def _holds(root: Address, address: Address) -> bool:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
+from selection.errors import OutputIsInputError
 from selection.storage.address import is_address
 from selection.storage.compression import MAGIC_BYTES, Format, recognized
 from selection.storage.input import InputFile
-from selection.storage.interface import Input, Output
-from selection.storage.names import STANDARD_STREAM, compression_of
+from selection.storage.interface import Input, Output, is_input
+from selection.storage.names import STANDARD_STREAM, compression_of, is_standard_input
 from selection.storage.output import OutputFile
 from selection.storage.target import open_target
 
@@ -21,17 +24,21 @@ def open_input(path: str, roots: Sequence[str] = (), *, pipes: bool = False) -> 
     Args:
         path: a file or the address of an object, as the caller named it.
         roots: folders or addresses of which one must hold it, links resolved; none: any place.
-        pipes: whether ``-`` is standard input and a FIFO is read; otherwise ``-`` is a file and
-            a FIFO is refused without waiting for its writer.
+        pipes: whether ``-`` is standard input, a FIFO is read and the file that standard output
+            is redirected to is refused; otherwise ``-`` is a file and a FIFO is refused without
+            waiting for its writer.
 
     Raises:
         InputError: it does not exist, cannot be read or is outside the roots.
+        OutputIsInputError: standard output is redirected to it.
         CredentialsError, ExtraMissingError: the object store cannot be used.
         ReadError: it cannot be opened now.
         ExtraMissingError: it is compressed, and the library for it is not installed.
     """
     source = _open(path, roots, pipes)
     try:
+        if pipes:
+            _check_standard_output(source)
         return _decompressed(source)
     except BaseException:
         source.close()
@@ -52,12 +59,23 @@ def _open(path: str, roots: Sequence[str], pipes: bool) -> Input:
 
 def is_pipe(path: str) -> bool:
     """Return whether a name is that of a pipe now: standard input or a FIFO."""
-    if path == STANDARD_STREAM:
+    if is_standard_input(path):
         return True
     try:
         return stat.S_ISFIFO(os.stat(path).st_mode)
     except (OSError, ValueError):
         return False
+
+
+def _check_standard_output(source: Input) -> None:
+    """Refuse an input that grows or is overwritten by what the command prints."""
+    if sys.__stdout__ is None:
+        return
+    with suppress(OSError):
+        if is_input(source, os.fstat(1)):
+            raise OutputIsInputError(
+                "standard output is redirected to the input; name another file", path=source.path
+            )
 
 
 def _decompressed(source: Input) -> Input:

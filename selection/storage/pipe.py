@@ -9,6 +9,7 @@ the compressed form if the input is compressed. Memory stays bounded.
 from __future__ import annotations
 
 import errno
+import io
 import os
 import stat
 import sys
@@ -21,10 +22,12 @@ from typing import IO
 from selection.errors import InputError, InputNotFileError, OutputError, ReadError, WriteError
 from selection.storage.input import close
 from selection.storage.interface import READ_SIZE
-from selection.storage.names import STANDARD_STREAM
+from selection.storage.names import STANDARD_STREAM, is_standard_input
 
 # As much is kept in memory before a temporary file is used.
 _IN_MEMORY = 1 << 20
+
+_STANDARD_INPUT = 0
 
 _WHITE_SPACE = b" \t\r\n"
 _NEAR = 64
@@ -38,7 +41,8 @@ class PipeInput:
 
     Attributes:
         path: as given.
-        size, status, format: None.
+        size, format: None.
+        status: of the file that standard input is redirected from, None for a pipe.
         version: empty, since nothing is known of a pipe before it is read.
 
     Raises:
@@ -46,13 +50,14 @@ class PipeInput:
     """
 
     size = None
-    status = None
     format = None
     version: tuple[str, ...] = ()
 
     def __init__(self, path: str) -> None:
         self.path = path
         self._descriptor = _open(path)
+        found = os.fstat(self._descriptor)
+        self.status = found if stat.S_ISREG(found.st_mode) else None
         self._copy: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115
         self._copied = 0
         self._position = 0
@@ -97,15 +102,15 @@ class PipeInput:
     def close(self) -> None:
         """Close the pipe and the temporary file."""
         self._copy.close()
-        if self.path != STANDARD_STREAM:
+        if self._descriptor != _STANDARD_INPUT:
             close(self._descriptor)
 
 
 def _open(path: str) -> int:
-    if path == STANDARD_STREAM:
+    if is_standard_input(path):
         if sys.__stdin__ is None:
             raise InputError("standard input is closed", path=path)
-        return 0
+        return _STANDARD_INPUT
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
@@ -131,7 +136,7 @@ class StandardOutput:
             raise OutputError("standard output is closed", path=self.path)
         self._kept: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY)
         self._is_anything_kept = False
-        self._file = os.fdopen(os.dup(1), "wb", buffering=READ_SIZE)
+        self._file = io.BufferedWriter(io.FileIO(os.dup(1), "wb"), READ_SIZE)
         return self
 
     def write(self, pieces: Iterable[bytes | memoryview]) -> None:
@@ -160,6 +165,9 @@ class StandardOutput:
             with self._errors():
                 if kind is None:
                     self._release()
+                elif not issubclass(kind, Exception):
+                    # A signal ends the run; to write the buffer could wait for the reader forever.
+                    self._file.raw.close()
                 self._file.close()
         except BaseException:
             if kind is None:

@@ -69,15 +69,23 @@ def other_form(head: bytes) -> DataError | None:
 def _nothing_or_markup(head: bytes) -> DataError | None:
     start = match.end() if (match := _NOTHING.match(head)) else 0
     if start == len(head) < HEAD_BYTES:
-        return InvalidJsonError(
-            "invalid JSON: the file has only white space; fetch it again", byte=start
-        )
+        return only_white_space(start)
     if head[start : start + 1] == b"<" and _MARKUP.match(head, start + 1):
         return OtherFormError(
             "the file is HTML or XML, perhaps an error page in place of a download; fetch it again",
             byte=start,
         )
     return None
+
+
+def only_white_space(size: int) -> InvalidJsonError:
+    """Return the error of a file that has only white space.
+
+    Args:
+        size: its size in bytes.
+    """
+    message = "invalid JSON: the file has only white space; fetch it again"
+    return InvalidJsonError(message, byte=size)
 
 
 def several_values(before: bytes, behind: bytes, byte: int) -> DataError | None:

@@ -7,13 +7,14 @@ line ends, empty lines and a byte order mark are gaps. Memory is bounded by the 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from selection.errors import DataError, InputChangedError, InvalidJsonError, LineNotObjectError
 from selection.implementation import in_use
 from selection.storage.interface import READ_SIZE, Readable
 from selection.stream.boundaries import IN_LIST, ITEM_CLOSED, KIND_BITS, OUTSIDE, available
+from selection.stream.forms import only_white_space
 from selection.stream.locate import first_error, line_and_column
 from selection.stream.parser import parse_article
 from selection.stream.parts import Gap, Item
@@ -57,12 +58,14 @@ def unparsed_lines(
             :func:`first_error_of_lines`.
     """
     done = 0
+    is_blank = True
     for line, gap in _lines(source, read_size):
         if gap:
             yield Gap(done, gap, 0)
             done += len(gap)
         if line is None:
             continue
+        is_blank = False
         if _object_end(line.raw) == len(line.raw):
             yield Item(line.index, line.start, line.raw)
         elif skip_bad_lines:
@@ -70,6 +73,8 @@ def unparsed_lines(
         else:
             raise LineNotObjectError("a line is not a JSON object", byte=line.start)
         done += len(line.raw)
+    if is_blank:
+        raise only_white_space(done)
 
 
 def first_error_of_lines(source: Readable, path: str) -> DataError:
@@ -84,7 +89,7 @@ def first_error_of_lines(source: Readable, path: str) -> DataError:
     """
     source.seek(0)
     try:
-        error = next(filter(None, (_error_in(line) for line, _ in _lines(source) if line)), None)
+        error = _error_among(_lines(source))
     except DataError as other:  # the file is in another format
         error = other
     if error is None:
@@ -95,10 +100,22 @@ def first_error_of_lines(source: Readable, path: str) -> DataError:
     return error
 
 
+def _error_among(lines: Iterable[tuple[_Line | None, bytes]]) -> DataError | None:
+    end = 0
+    is_blank = True
+    for line, gap in lines:
+        end += len(gap)
+        if line is not None:
+            is_blank = False
+            if error := _error_in(line):
+                return error
+    return only_white_space(end) if is_blank else None
+
+
 def _lines(source: Readable, read_size: int = READ_SIZE) -> Iterator[tuple[_Line | None, bytes]]:
     """Give each line that is not empty with the bytes before it, and the bytes behind the last."""
     index = offset = 0
-    gap = b""
+    gap = bytearray()  # bytes, joined one empty line at a time, would be copied each time
     for line in _whole_lines(source, read_size):
         raw = line if offset else line.removeprefix(BYTE_ORDER_MARK)
         raw = raw.lstrip(_WHITE_SPACE)
@@ -106,15 +123,15 @@ def _lines(source: Readable, read_size: int = READ_SIZE) -> Iterator[tuple[_Line
         raw = raw.rstrip(_WHITE_SPACE)
         gap += line[:before]
         if raw:
-            yield _Line(index, offset + before, raw), gap
+            yield _Line(index, offset + before, raw), bytes(gap)
             index += 1
-            gap = line[before + len(raw) :]
+            gap = bytearray(line[before + len(raw) :])
         elif len(gap) >= read_size:
-            yield None, gap
-            gap = b""
+            yield None, bytes(gap)
+            gap = bytearray()
         offset += len(line)
     if gap:
-        yield None, gap
+        yield None, bytes(gap)
 
 
 def _whole_lines(source: Readable, read_size: int) -> Iterator[bytes]:

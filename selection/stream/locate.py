@@ -6,7 +6,6 @@ import codecs
 import re
 
 from selection.errors import (
-    CompressedDataError,
     DataError,
     EncodingError,
     InputChangedError,
@@ -57,8 +56,6 @@ def first_error(source: Readable, path: str) -> DataError:
     error = _error_of(source, coarse)
     if error is None:
         raise InputChangedError("the file changed while it was read", path=path)
-    if isinstance(error, CompressedDataError):
-        return error  # which has no place in the document
     error = _error_of(source, _LocatingParser(coarse.last_piece))
     if error is None:
         raise InputChangedError("the file changed while it was read", path=path)

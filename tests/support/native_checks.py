@@ -235,7 +235,7 @@ _IN_SUBINTERPRETER = """
 import sys
 from pathlib import Path
 from tests.support import native_checks
-native_checks._use(Path({folder!r}))
+native_checks.use_builds(Path({folder!r}))
 from selection.stream import _boundaries
 from selection.text import _native
 assert _native.measure("a b", "a b", "c", bytes(_native.KEY_BYTES)) == (
@@ -278,11 +278,15 @@ def _load(name: str, path: Path) -> ModuleType:
     return module
 
 
-def _use(folder: Path) -> None:
+def use_failing_allocations(folder: Path) -> None:
+    """Load the allocator that fails on demand; a subinterpreter cannot, and does without."""
+    library = folder / "failing_allocations.so"
+    if library.exists():
+        sys.modules[library.stem] = _load(library.stem, library)
+
+
+def use_builds(folder: Path) -> None:
     """Make the builds of a folder the modules that the package imports."""
-    failing = folder / "failing_allocations.so"
-    if failing.exists():
-        sys.modules[failing.stem] = _load(failing.stem, failing)
     for name in SOURCES:
         parent, _, last = name.rpartition(".")
         __import__(parent)
@@ -291,6 +295,7 @@ def _use(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    _use(Path(sys.argv[2]))
+    use_failing_allocations(Path(sys.argv[2]))
+    use_builds(Path(sys.argv[2]))
     globals()[f"check_{sys.argv[1]}"]()
     print(sys.argv[1])

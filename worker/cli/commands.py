@@ -21,8 +21,12 @@ Exit codes:
   0    done
   1    doctor: a check found an error; health: no worker is alive
   2    wrong usage
-  65, 66, 73, 74   a batch failed: data, input, output, transfer (the first one's code)
-  69   the server cannot be reached, or cannot be run here
+  65   a batch failed: its data is wrong (of several, the code of the first)
+  66   a batch failed: its input cannot be read; or there is no such job
+  69   the server cannot be reached or run here, or an extra is not installed
+  73   a batch failed: its output cannot be made
+  74   a batch failed: reading or writing failed
+  77   a batch failed: the object store refuses the credentials
   130  stopped by Ctrl-C (143 by SIGTERM, 141 by a closed pipe)
 """
 

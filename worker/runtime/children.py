@@ -23,7 +23,7 @@ _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 def set_up_child(parent: int, connection: Redis) -> None:
-    """In a new process: end with the process ``parent`` and close its connections."""
+    """Let a new process end with the process ``parent``, and close that one's connections."""
     _end_with(parent)
     _close_inherited(connection)
 

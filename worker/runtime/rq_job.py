@@ -122,7 +122,10 @@ class StartedRegistry(StartedJobRegistry):
 
 
 # The numbers that RQ calculates with; a larger one is an OverflowError of an alarm or a date.
-_NUMBERS = ("timeout", "result_ttl", "failure_ttl", "ttl", "retries_left", "number_of_retries")
+_NUMBERS = (
+    *("timeout", "result_ttl", "failure_ttl", "ttl", "retries_left", "number_of_retries"),
+    "repeats_left",
+)
 
 
 def _items(value: object) -> list[Any]:

@@ -48,7 +48,7 @@ class SelectionScheduler(RQScheduler):
         return process
 
     def end_with(self, parent: int) -> None:
-        """In the scheduler's process: end with the worker."""
+        """Let this process, the scheduler's, end with the worker."""
         set_up_child(parent, self._worker_connection)
 
     def acquire_locks(self, auto_start: bool = False) -> set[str]:

@@ -252,13 +252,13 @@ class SelectionWorker(RegisteredWorker):
         super().fork_work_horse(job, queue)
 
     def setup_work_horse_signals(self) -> None:
-        """In the job's process: end with the worker; SIGTERM requeues the batch."""
+        """Let this process, the job's, end with the worker, and let SIGTERM requeue the batch."""
         set_up_child(self._parent, self.connection)
         super().setup_work_horse_signals()
         handler.install()
 
     def prepare_job_execution(self, job: Job, remove_from_intermediate_queue: bool = False) -> None:
-        """In the job's process: set the timeout of the settings if the job has none."""
+        """Set the timeout of the settings if the job has none, in the job's process."""
         retries.set_timeout(job, call_of(job).path, self._settings)
         super().prepare_job_execution(job)
         self.connection.hset(job.key, "timeout", job.timeout)

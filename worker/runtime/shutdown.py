@@ -25,7 +25,17 @@ class _Handler:
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self._is_requested = True
-        if self._is_interruptible:
+        self.raise_if_requested()
+
+    def raise_if_requested(self) -> None:
+        """Interrupt the block again if the exception of the signal handler was lost.
+
+        Python discards an exception that is raised while a ``__del__`` method runs.
+
+        Raises:
+            ShutdownRequested: the shutdown is requested, and the block is interruptible.
+        """
+        if self._is_requested and self._is_interruptible:
             raise ShutdownRequested
 
     @contextmanager
@@ -37,8 +47,7 @@ class _Handler:
         """
         self._is_interruptible = True
         try:
-            if self._is_requested:
-                raise ShutdownRequested
+            self.raise_if_requested()
             yield
         finally:
             self._is_interruptible = False

@@ -1,0 +1,52 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
+
+import click
+
+from selection.reader import ReadOptions
+
+Command = TypeVar("Command", bound=Callable[..., object])
+
+# Not checked by click, which would report a file that cannot be read as wrong usage.
+FILE = click.Path(path_type=str, readable=False)
+
+
+def read_options(command: Command) -> Command:
+    """Add the options that say how a batch is read."""
+    lines = click.option("--lines", is_flag=True, help="Read JSON Lines, whatever the name.")
+    skip = click.option(
+        "--skip-bad-lines", is_flag=True, help="Copy and count lines that are not objects."
+    )
+    return lines(skip(command))
+
+
+def reading(lines: bool, skip_bad_lines: bool) -> ReadOptions:
+    """Return how a batch is read by the values of these options."""
+    return ReadOptions(lines or None, skip_bad_lines, pipes=True)
+
+
+class Bytes(click.ParamType[int]):
+    """A number of bytes with an optional decimal unit: 800K, 5M, 1G, 4096."""
+
+    name = "size"
+    _UNITS: ClassVar = {"": 1, "K": 1_000, "M": 1_000_000, "G": 1_000_000_000}
+
+    def convert(
+        self, value: str | int, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int:
+        """Return the number of bytes, or report a usage error."""
+        found = re.fullmatch(r"([0-9]{1,12})([KMG]?)", str(value), re.IGNORECASE | re.ASCII)
+        if found is None:
+            self.fail(f"{value!r} is not a size such as 800K, 5M or 0", param, ctx)
+        return int(found[1]) * self._UNITS[found[2].upper()]
+
+
+def print_json(value: dict[str, Any], *, to_stderr: bool = False) -> None:
+    """Print one JSON object on one line."""
+    click.echo(json.dumps(value), err=to_stderr)

@@ -1,0 +1,1 @@
+"""The chosen texts of batches as a table."""
