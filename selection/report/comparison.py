@@ -264,9 +264,7 @@ class ComparisonStats:
             "unchanged": self.unchanged,
             "changed": self.changed,
             "changed_picks": self.kinds[Kind.PICK],
-            "picks": {
-                old: {new: self.picks[old, new] for new in Extractor} for old in Extractor
-            },
+            "picks": {old: {new: self.picks[old, new] for new in Extractor} for old in Extractor},
             "rules": [
                 {"old_rule": old, "new_rule": new, "articles": count}
                 for (old, new), count in self.sorted_rules()

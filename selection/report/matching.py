@@ -11,7 +11,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import astuple
+from dataclasses import asdict
 from enum import IntEnum
 from types import TracebackType
 
@@ -115,13 +115,15 @@ class Matcher:
         of the old batch.
         """
         with _errors():
-            for key, stage in _KEYS.items():
-                self._database.execute(_MATCH.format(key=key), (stage.value,))
+            for key, by in _KEYS.items():
+                self._database.execute(_MATCH.format(key=key), (by.value,))
                 for statement in _FORGET:
                     self._database.execute(statement)
             for old, new, stage_name in self._database.execute(_IN_NEW):
                 matched_by = None if stage_name is None else MatchedBy(stage_name)
-                yield Difference(None if old is None else _unpacked(old), _unpacked(new), matched_by)
+                yield Difference(
+                    None if old is None else _unpacked(old), _unpacked(new), matched_by
+                )
             for (old,) in self._database.execute(_ONLY_IN_OLD):
                 yield Difference(_unpacked(old), None, None)
 
@@ -138,29 +140,17 @@ def _key(text: str | None) -> bytes | None:
 
 
 def _packed(version: Version) -> bytes:
-    return json.dumps(astuple(version), ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return json.dumps(asdict(version), ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
 def _unpacked(content: bytes) -> Version:
-    index, id, url, name, pick, rules_pick, rule, *others = json.loads(content)
-    margin, reason, agreement, states, errors, digest, text, left = others
-    return Version(
-        index=index,
-        id=id,
-        url=url,
-        name=name,
-        pick=Extractor(pick),
-        rules_pick=Extractor(rules_pick),
-        rule=None if rule is None else Rule(rule),
-        margin=margin,
-        reason=reason,
-        agreement=agreement,
-        states=tuple(map(State, states)),
-        errors=tuple(errors),
-        digest=digest,
-        text=text,
-        left=left,
-    )
+    values = json.loads(content)
+    for name in ("pick", "rules_pick"):
+        values[name] = Extractor(values[name])
+    values["rule"] = values["rule"] and Rule(values["rule"])
+    values["states"] = tuple(map(State, values["states"]))
+    values["errors"] = tuple(values["errors"])
+    return Version(**values)
 
 
 @contextmanager

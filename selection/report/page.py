@@ -1,7 +1,7 @@
 """The report as one HTML page that loads nothing.
 
 The page contains the batch's texts as JSON in data blocks. Its script turns them into text
-nodes, never into markup. The Content-Security-Policy allows the page's own style and script,
+nodes, never into markup. The Content-Security-Policy allows the page's own style and scripts,
 by their hashes, and nothing from elsewhere.
 """
 
@@ -15,11 +15,21 @@ from typing import Any
 from markupsafe import Markup
 
 from selection.explain import sentences
-from selection.model import ERROR_FIELD, TEXT_FIELD, Decision, Extractor, Rule, State
+from selection.model import ERROR_FIELD, TEXT_FIELD, Candidate, Decision, Extractor, Rule, State
 from selection.report import rendering
 from selection.report.article_stats import ArticleStats
-from selection.report.batch_stats import CLOSE_CALL, LOW_AGREEMENT, BatchStats
+from selection.report.batch_stats import (
+    CLOSE_CALL,
+    LOW_AGREEMENT,
+    BatchStats,
+    Kind,
+    kinds_of,
+    pair_step,
+    score_step,
+    token_step,
+)
 from selection.report.charts import chart
+from selection.report.glossary import RULES, STEPS, TERMS, named_terms, reason
 from selection.report.highlight import segments_of
 from selection.report.spool import RankedSpool
 from selection.score import formula
@@ -34,7 +44,10 @@ _ESCAPES = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u20
 # The page's script writes numbers in place of the names.
 _SCORE = formula("shared", "consensus", "shingles").replace(" x ", " \N{MULTIPLICATION SIGN} ")
 
-_EXTRACTORS, _RULES, _STATES = list(Extractor), list(Rule), list(State)
+_EXTRACTORS, _RULES, _STATES, _KINDS = list(Extractor), list(Rule), list(State), list(Kind)
+
+# The page's scripts in the order in which it runs them; each uses the names of those before.
+_SCRIPTS = ("data.js", "address.js", "list.js", "export.js", "article.js", "views.js")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +82,10 @@ def row_json(stats: ArticleStats, article: Article) -> bytes:
             _rounded(stats.margin),
             decision.consensus,
             [_EXTRACTORS.index(extractor) for extractor in decision.pool],
-            [
-                [_STATES.index(c.state), int(c.active), c.tokens, c.shingles, c.shared, c.score]
-                for c in decision.candidates
-            ],
+            [_candidate(c) for c in decision.candidates],
+            [None if dice is None else pair_step(dice) for dice in stats.pairs],
+            [_KINDS.index(kind) for kind in kinds_of(stats)],
+            reason(decision),
             sentences(decision),
             [_error(block.get(ERROR_FIELD)) for block in _blocks(article)],
         ]
@@ -118,23 +131,28 @@ def render(
     environment = rendering.environment()
     sizes = environment.get_template("sizes.css").render(charts=charts)
     style = rendering.template_file("page.css") + sizes
-    script = rendering.template_file("page.js")
+    scripts = [rendering.template_file(name) for name in _SCRIPTS]
     vocabulary = {
         "extractors": _EXTRACTORS,
         "rules": _RULES,
         "states": _STATES,
-        "lowAgreement": LOW_AGREEMENT,
+        "kinds": _KINDS,
+        "low": _KINDS.index(Kind.LOW),
         "score": _SCORE,
     }
     pieces = environment.get_template("page.html").generate(
-        policy=rendering.policy(style, script),
+        policy=rendering.policy(style, scripts),
         style=Markup(style),
-        script=Markup(script),
+        scripts=[Markup(script) for script in scripts],
         batch=batch,
         statistics=statistics,
         low_agreement=LOW_AGREEMENT,
         close_call=CLOSE_CALL,
         charts=charts,
+        terms=TERMS,
+        rule_terms=RULES,
+        steps=[(title, named_terms(text)) for title, text in STEPS],
+        kinds=Kind,
         vocabulary=_json(vocabulary),
         rows=rows,
         texts=texts,
@@ -146,6 +164,20 @@ def _json(value: Any) -> bytes:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     # A parsed batch has no lone surrogates; an article from another source can have them.
     return text.translate(_ESCAPES).encode("utf-8", "backslashreplace")
+
+
+def _candidate(candidate: Candidate) -> list[Any]:
+    score = candidate.score
+    return [
+        _STATES.index(candidate.state),
+        int(candidate.active),
+        candidate.tokens,
+        candidate.shingles,
+        candidate.shared,
+        score,
+        token_step(candidate.tokens),
+        None if score is None else score_step(score),
+    ]
 
 
 def _short(text: str | None, longest: int) -> str | None:

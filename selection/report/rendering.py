@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -31,17 +31,17 @@ def environment() -> Environment:
     return made
 
 
-def policy(style: str, script: str | None = None) -> str:
-    """Return the Content-Security-Policy, which allows this style and this script.
+def policy(style: str, scripts: Sequence[str] = ()) -> str:
+    """Return the Content-Security-Policy, which allows this style and these scripts.
 
     Args:
         style: the content of the page's ``style`` element.
-        script: the content of its ``script`` element; None: the page has none.
+        scripts: the contents of its ``script`` elements.
     """
     directives = {
         "default-src": "'none'",
         "style-src": _hash(style),
-        "script-src": "'none'" if script is None else _hash(script),
+        "script-src": " ".join(map(_hash, scripts)) or "'none'",
         "img-src": "data:",
         "base-uri": "'none'",
         "form-action": "'none'",

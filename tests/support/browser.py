@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
@@ -121,11 +121,12 @@ def opened(
     hash: str = "",
     scheme: Literal["light", "dark"] = "light",
     size: tuple[int, int] = DESKTOP,
+    **options: Any,
 ) -> Iterator[Page]:
-    """Open a file in a new profile; at the end, check the record."""
+    """Open a file in a new profile, with further options of it; at the end, check the record."""
     recorded = Recorded()
     context = browser.new_context(
-        color_scheme=scheme, viewport={"width": size[0], "height": size[1]}
+        color_scheme=scheme, viewport={"width": size[0], "height": size[1]}, **options
     )
     page = context.new_page()
     page.on("console", lambda message: recorded.console.append(message.text))
