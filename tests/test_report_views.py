@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from selection.report.write import write_report
 from tests.support import batches
 from tests.support.batches import COMMON, OTHER
-from tests.support.browser import launched, opened
+from tests.support.browser import launched, opened, violations
 
 LONG = "identifier-without-a-space-" * 6
 HEBREW = "אחת שתיים שלוש ארבע חמש שש שבע שמונה תשע עשר"
@@ -362,14 +361,6 @@ def test_print_keeps_highlights_and_drops_controls(
 
 
 # ------------------------------------------------------------------------------ accessibility
-
-
-def violations(page: Page) -> list[str]:
-    """Return what axe-core finds; it runs beside the page's scripts, whose policy stays."""
-    tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-    options = {"runOnly": {"type": "tag", "values": tags}, "resultTypes": ["violations"]}
-    found = Axe().run(page, options=options).response["violations"]
-    return [f"{rule['id']}: {node['html'][:200]}" for rule in found for node in rule["nodes"]]
 
 
 def test_axe_finds_what_is_wrong_under_the_pages_policy(browser: Browser, report: Path) -> None:

@@ -58,7 +58,9 @@ def report(
         raise click.UsageError("--json does not write a page: leave out --output and --text-limit")
     options = reading(lines, skip_bad_lines)
     if compare:
-        return _compare(files, output, text_limit, as_json, recursive, options)
+        if recursive:
+            raise click.UsageError("--compare does not search folders: leave out --recursive")
+        return _compare(files, output, text_limit, as_json, options)
     if not means_folder(files, output):
         (file,) = set(files)
         return (
@@ -105,7 +107,6 @@ def _compare(
     output: str | None,
     text_limit: int | None,
     as_json: bool,
-    recursive: bool,
     options: ReadOptions,
 ) -> int:
     # The report takes 0.1 s to import, which the other commands save.
@@ -114,8 +115,6 @@ def _compare(
 
     if len(files) != 2:
         raise click.UsageError("--compare takes two files, the old and the new output")
-    if recursive:
-        raise click.UsageError("--compare does not search folders: leave out --recursive")
     old, new = files
     if is_standard_input(old) and is_standard_input(new):
         raise click.UsageError("standard input can be only one of the two outputs")
@@ -124,8 +123,7 @@ def _compare(
     if output is None and is_pipe(new):
         output = STANDARD_STREAM
     limit = TEXT_LIMIT if text_limit is None else text_limit
-    with messages.progress(new) as progress:
-        written = write_comparison(old, new, output, limit, progress, options=options)
+    written = write_comparison(old, new, output, limit, messages.progress, options=options)
     messages.log_comparison(written)
     if written.output != STANDARD_STREAM:
         click.echo(printable(written.output))
@@ -138,11 +136,10 @@ def _print_differences(old: str, new: str, options: ReadOptions) -> int:
     from selection.report.comparison import ComparisonStats
 
     statistics = ComparisonStats()
-    with messages.progress(new) as progress:
-        for difference in read_differences(old, new, progress, options=options):
-            statistics.add(difference)
-            if difference.kinds:
-                print_json(difference.as_dict())
+    for difference in read_differences(old, new, messages.progress, options=options):
+        statistics.add(difference)
+        if difference.kinds:
+            print_json(difference.as_dict())
     print_json({"summary": {"old": old, "new": new, **statistics.as_dict()}})
     messages.log_disagreeing(old, statistics.old_disagreeing)
     messages.log_disagreeing(new, statistics.new_disagreeing)

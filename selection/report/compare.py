@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from selection.model import Extractor
 from selection.reader import BY_NAME, BatchReader, Progress, ReadOptions
@@ -25,6 +27,13 @@ from selection.report.spool import RankedSpool
 from selection.report.write import ROW_LIMIT, TEXT_LIMIT
 from selection.storage.names import STANDARD_STREAM, default_comparison
 from selection.storage.opening import check_output, open_output
+
+#: Given the path of a batch, returns the context of the function to call after every article.
+ShowProgress: TypeAlias = Callable[[str], AbstractContextManager[Callable[[Progress], object]]]
+
+
+def _show_nothing(path: str) -> AbstractContextManager[Callable[[Progress], object]]:
+    return nullcontext(lambda progress: None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +60,7 @@ class Comparison:
 def read_differences(
     old: str,
     new: str,
-    progress: Callable[[Progress], object] | None = None,
+    progress: ShowProgress = _show_nothing,
     *,
     options: ReadOptions = BY_NAME,
 ) -> Iterator[Difference]:
@@ -62,7 +71,7 @@ def read_differences(
 
     Args:
         old, new: the batches; the order of their articles can differ.
-        progress: called after every article, with the progress in its batch.
+        progress: shows the progress in each batch.
         options: how the batches are read.
 
     Raises:
@@ -84,7 +93,7 @@ def write_comparison(
     new: str,
     output: str | None = None,
     text_limit: int = TEXT_LIMIT,
-    progress: Callable[[Progress], object] | None = None,
+    progress: ShowProgress = _show_nothing,
     *,
     roots: Sequence[str] = (),
     options: ReadOptions = BY_NAME,
@@ -136,15 +145,15 @@ def _add(
     side: Side,
     reader: BatchReader,
     longest_text: int,
-    progress: Callable[[Progress], object] | None,
+    progress: ShowProgress,
 ) -> None:
     picks = Counter[Extractor]()
-    for article in reader.articles():
-        version = version_of(article, reader.path, longest_text)
-        matcher.add(side, version)
-        picks[version.pick] += 1
-        if progress:
-            progress(reader.progress(picks))
+    with progress(reader.path) as show:
+        for article in reader.articles():
+            version = version_of(article, reader.path, longest_text)
+            matcher.add(side, version)
+            picks[version.pick] += 1
+            show(reader.progress(picks))
 
 
 def _keep(difference: Difference, order: int, rows: RankedSpool, texts: RankedSpool) -> None:

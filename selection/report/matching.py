@@ -119,11 +119,11 @@ class Matcher:
                 self._database.execute(_MATCH.format(key=key), (by.value,))
                 for statement in _FORGET:
                     self._database.execute(statement)
-            for old, new, stage_name in self._database.execute(_IN_NEW):
-                matched_by = None if stage_name is None else MatchedBy(stage_name)
-                yield Difference(
-                    None if old is None else _unpacked(old), _unpacked(new), matched_by
-                )
+            for old, new, stage in self._database.execute(_IN_NEW):
+                if stage is None:
+                    yield Difference(None, _unpacked(new), None)
+                else:
+                    yield Difference(_unpacked(old), _unpacked(new), MatchedBy(stage))
             for (old,) in self._database.execute(_ONLY_IN_OLD):
                 yield Difference(_unpacked(old), None, None)
 

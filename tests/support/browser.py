@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -146,6 +147,14 @@ def opened(
     yield page
     recorded.require_nothing(file)
     context.close()
+
+
+def violations(page: Page) -> list[str]:
+    """Return what axe-core finds; it runs beside the page's scripts, whose policy stays."""
+    tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+    options = {"runOnly": {"type": "tag", "values": tags}, "resultTypes": ["violations"]}
+    found = Axe().run(page, options=options).response["violations"]
+    return [f"{rule['id']}: {node['html'][:200]}" for rule in found for node in rule["nodes"]]
 
 
 if __name__ == "__main__":
