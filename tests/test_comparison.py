@@ -150,7 +150,11 @@ def matched(folder: Path, old: Keys, new: Keys) -> list[tuple[int | None, int | 
         for name, keys in (("old", old), ("new", new))
     ]
     return [
-        (each.old and each.old.index, each.new and each.new.index, each.matched_by)
+        (
+            None if each.old is None else each.old.index,
+            None if each.new is None else each.new.index,
+            each.matched_by,
+        )
         for each in read_differences(str(paths[0]), str(paths[1]))
     ]
 
@@ -362,7 +366,7 @@ def test_memory_does_not_grow_with_the_batches(tmp_path: Path) -> None:
 
 
 def test_counting_needs_no_order(pair: tuple[Path, Path]) -> None:
-    differences = list(read_differences(*map(str, pair)))
+    differences = list(read_differences(str(pair[0]), str(pair[1])))
     counted = [ComparisonStats(), ComparisonStats()]
     for statistics, order in zip(counted, (differences, differences[::-1])):
         for difference in order:
