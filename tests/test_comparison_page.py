@@ -198,10 +198,11 @@ def test_it_fits_and_axe_finds_no_violation(
         for folded in page.locator("details:not([open]) > summary").all():
             folded.click()
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        # Text that is wider than its box is written over the next one.
+        # Text that is larger than its box is written over the next one.
         wide = (
             "[...document.querySelectorAll('td, th, dd, p, summary, .tiles a')]"
-            ".filter((each) => each.scrollWidth > each.clientWidth + 1)"
+            ".filter((each) => each.scrollWidth > each.clientWidth + 1"
+            " || each.scrollHeight > each.clientHeight + 1)"
             ".filter((each) => each.parentElement.parentElement.clientWidth > 1)"
             ".map((each) => each.outerHTML)"
         )
@@ -226,6 +227,17 @@ def test_it_is_read_with_the_keyboard_alone(browser: Browser, page_file: Path) -
         expect(second.locator(".texts")).to_be_hidden()
         page.keyboard.press("Enter")
         expect(second.locator(".texts")).to_be_visible()
+
+
+def test_words_are_explained_without_a_script(browser: Browser, page_file: Path) -> None:
+    with opened(browser, page_file) as page:
+        page.locator("table[aria-labelledby=rules] .term").first.focus()
+        page.keyboard.press("Enter")
+        opened_word = page.locator(":popover-open")
+        expect(opened_word).to_contain_text("tie_priority")
+        expect(opened_word).to_contain_text("Rule 6.4")
+        page.keyboard.press("Escape")
+        expect(opened_word).to_have_count(0)
 
 
 def test_print_shows_every_text_with_its_highlighting(browser: Browser, page_file: Path) -> None:

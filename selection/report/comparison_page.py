@@ -15,6 +15,7 @@ from typing import Any
 
 from selection.model import Extractor
 from selection.report.comparison import ComparisonStats, Difference, Kind, Version
+from selection.report.glossary import RULES, TERMS
 from selection.report.highlight import segments_of
 from selection.report.page import LONGEST_ERROR, LONGEST_NAME
 from selection.report.rendering import static_page
@@ -178,6 +179,8 @@ def render(
         sections=sections,
         extractors=list(Extractor),
         kinds=Kind,
+        terms=TERMS,
+        rule_terms=RULES,
     )
 
 
