@@ -7,21 +7,16 @@ by their hashes, and nothing from elsewhere.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-from rich.filesize import decimal
 
 from selection.explain import sentences
 from selection.model import ERROR_FIELD, TEXT_FIELD, Candidate, Decision, Extractor, Rule, State
+from selection.report import rendering
 from selection.report.article_stats import ArticleStats
 from selection.report.batch_stats import (
     CLOSE_CALL,
@@ -133,9 +128,10 @@ def render(
         WriteError: a spool cannot be read.
     """
     charts = [chart(data) for data in statistics.chart_data()]
-    environment = _environment()
+    environment = rendering.environment()
     sizes = environment.get_template("sizes.css").render(charts=charts)
-    style, scripts = _file("page.css") + sizes, [_file(name) for name in _SCRIPTS]
+    style = rendering.template_file("page.css") + sizes
+    scripts = [rendering.template_file(name) for name in _SCRIPTS]
     vocabulary = {
         "extractors": _EXTRACTORS,
         "rules": _RULES,
@@ -145,7 +141,7 @@ def render(
         "score": _SCORE,
     }
     pieces = environment.get_template("page.html").generate(
-        policy=_policy(style, scripts),
+        policy=rendering.policy(style, scripts),
         style=Markup(style),
         scripts=[Markup(script) for script in scripts],
         batch=batch,
@@ -162,41 +158,6 @@ def render(
         texts=texts,
     )
     return (piece.encode() for piece in pieces)
-
-
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("selection.report", "template"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters["counted"] = "{:,}".format
-    environment.filters["size"] = decimal
-    environment.filters["data"] = _data
-    return environment
-
-
-def _data(escaped: bytes) -> Markup:
-    """Return JSON as markup: :func:`_json` has escaped what could end its block."""
-    return Markup(escaped.decode())
-
-
-def _policy(style: str, scripts: Sequence[str]) -> str:
-    """Return the Content-Security-Policy, which allows this style and these scripts."""
-    directives = {
-        "default-src": "'none'",
-        "style-src": _hash(style),
-        "script-src": " ".join(map(_hash, scripts)),
-        "img-src": "data:",
-        "base-uri": "'none'",
-        "form-action": "'none'",
-        "require-trusted-types-for": "'script'",
-    }
-    return "; ".join(f"{name} {source}" for name, source in directives.items())
 
 
 def _json(value: Any) -> bytes:
@@ -242,11 +203,3 @@ def _error(value: object) -> str | None:
     return _short(
         value if isinstance(value, str) else "an error that is not a string", LONGEST_ERROR
     )
-
-
-def _file(name: str) -> str:
-    return resources.files("selection.report").joinpath("template", name).read_text("utf-8")
-
-
-def _hash(content: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
