@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -372,3 +373,14 @@ def test_counting_needs_no_order(pair: tuple[Path, Path]) -> None:
         for difference in order:
             statistics.add(difference)
     assert counted[0].as_dict() == counted[1].as_dict()
+
+
+def test_the_documented_fields_are_those_of_the_output(pair: tuple[Path, Path]) -> None:
+    text = (Path(__file__).parents[1] / "docs" / "report.md").read_text(encoding="utf-8")
+    text = text.partition("\n## Comparing two outputs\n")[2].partition("\n## ")[0]
+    tables = [
+        {name for line in table.splitlines() for name in re.findall(r"`(\w+)`", line.split("|")[1])}
+        for table in re.findall(r"(?:^\|.*\n)+", text.replace("of `summary`", ""), re.MULTILINE)
+    ]
+    written = rows(*pair)
+    assert tables == [set(written[0]), set(written[-1]["summary"])]

@@ -34,13 +34,13 @@ def browser() -> Iterator[Browser]:
         yield chromium
 
 
-def compared(folder: Path, old: list[Any], new: list[Any], **options: Any) -> Path:
-    """Select two batches and write their comparison."""
+def compared(folder: Path, old: list[Any], new: list[Any], label: str = LONG) -> Path:
+    """Select two batches and write their comparison; the label is a part of their names."""
     paths = []
     for name, articles in (("old", old), ("new", new)):
-        path = batches.write(folder / f"{name}-{LONG}.json", articles)
+        path = batches.write(folder / f"{name}-{label}.json", articles)
         paths.append(select_file(str(path)).output)
-    return Path(write_comparison(*paths, str(folder / "page.html"), **options).output)
+    return Path(write_comparison(*paths, str(folder / "page.html")).output)
 
 
 def single(text: str, **members: Any) -> dict[str, Any]:
@@ -171,7 +171,10 @@ def test_hostile_texts_are_inert(browser: Browser, tmp_path: Path) -> None:
     new = single(f"{HOSTILE} {COMMON}", id=HOSTILE, url=f"javascript:alert(6) {HOSTILE}")
     old["trafilatura"]["title"] = new["trafilatura"]["title"] = HOSTILE
     new["trafilatura"]["error"] = HOSTILE
-    with opened(browser, compared(tmp_path, [old], [new])) as page:
+    name = "<b>&amp;\"'{{ 7 * 7 }}"
+    with opened(browser, compared(tmp_path, [old], [new], name)) as page:
+        assert page.title().startswith(f"old-{name}_selected.json and new-{name}_selected.json ")
+        assert page.locator(".batches bdi").last.text_content() == f"new-{name}_selected.json"
         article = page.locator("details")
         expect(article).to_have_count(1)
         expect(article.locator("summary bdi")).to_have_text(HOSTILE)
