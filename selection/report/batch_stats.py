@@ -21,6 +21,8 @@ PAIR_LABELS = ("nothing", "under half", "half or more", "0.95 or more")
 LOW_AGREEMENT = 0.5
 #: A margin up to the tie width (rule 6.1).
 CLOSE_CALL = score.as_float(score.TIE_WIDTH)
+#: Two texts are short in this number of tokens, and a third is long in a multiple of theirs.
+SHORT_TOKENS, LONG_FACTOR = 200, 3
 
 
 class Kind(StrEnum):
@@ -30,6 +32,7 @@ class Kind(StrEnum):
     CLOSE = "close"
     NONE = "none"
     LOW = "low"
+    SHORT = "short"
 
 
 class ColorScheme(StrEnum):
@@ -111,6 +114,15 @@ class BatchStats:
     def no_consensus(self) -> int:
         """Return how many of the compared articles have no consensus."""
         return self._kinds[Kind.NONE]
+
+    @property
+    def short_agreement(self) -> int:
+        """Return in how many of them two candidates agree on a short text against a long one."""
+        return self._kinds[Kind.SHORT]
+
+    def decided_by(self, rule: Rule) -> int:
+        """Return the number of articles that a rule decided."""
+        return self._rules[rule]
 
     @property
     def low_agreement(self) -> int:
@@ -210,8 +222,22 @@ def kinds_of(stats: ArticleStats) -> list[Kind]:
         Kind.CLOSE: margin is not None and abs(margin) <= CLOSE_CALL,
         Kind.NONE: agreement == 0,
         Kind.LOW: agreement is not None and agreement < LOW_AGREEMENT,
+        Kind.SHORT: _has_short_agreement(stats),
     }
     return [kind for kind, is_it in is_of_kind.items() if is_it]
+
+
+def _has_short_agreement(stats: ArticleStats) -> bool:
+    """Return whether two candidates share half of a short text and the third is much longer."""
+    for (one, other), coefficient in zip(PAIRS, stats.pairs):
+        if coefficient is None or coefficient < 0.5:
+            continue
+        short = [c for c in stats.decision.candidates if c.extractor in (one, other)]
+        third = next(c for c in stats.decision.candidates if c.extractor not in (one, other))
+        longest = max(c.tokens for c in short)
+        if longest < SHORT_TOKENS and third.active and third.tokens >= LONG_FACTOR * longest:
+            return True
+    return False
 
 
 def score_step(score: float) -> int:

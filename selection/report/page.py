@@ -28,6 +28,7 @@ from selection.report.batch_stats import (
     score_step,
     token_step,
 )
+from selection.report.batch_warnings import BatchWarning
 from selection.report.charts import chart
 from selection.report.glossary import RULES, STEPS, TERMS, named_terms, reason
 from selection.report.highlight import segments_of
@@ -58,13 +59,13 @@ class Batch:
         name: the name of its file.
         bytes: its size.
         text_limit: the largest size in bytes of the texts in the page.
-        warnings: as of ``Summary``.
+        warnings: what the page warns about.
     """
 
     name: str
     bytes: int
     text_limit: int
-    warnings: Sequence[str]
+    warnings: Sequence[BatchWarning]
 
 
 def row_json(stats: ArticleStats, article: Article) -> bytes:

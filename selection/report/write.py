@@ -13,6 +13,7 @@ from selection.model import Extractor, Rule
 from selection.reader import BY_NAME, BatchReader, Progress, ReadOptions
 from selection.report.article_stats import ArticleStats, statistics_of
 from selection.report.batch_stats import BatchStats
+from selection.report.batch_warnings import warnings_of
 from selection.report.page import Batch, has_text, render, row_json, text_json
 from selection.report.spool import RankedSpool
 from selection.storage.names import default_report
@@ -124,7 +125,8 @@ def write_report(
         # Not as the locale reads it: the bytes are UTF-8, the reader refuses other names.
         name = os.fsencode(os.path.basename(path)).decode()
         warnings = field_check.warnings()
-        batch = Batch(name, reader.bytes_done, text_limit, warnings)
+        shown = warnings_of(statistics, field_check.by_extractor())
+        batch = Batch(name, reader.bytes_done, text_limit, shown)
         for piece in render(batch, statistics, rows, texts):
             file.write((piece,))
             size += len(piece)

@@ -153,7 +153,7 @@ const showHead = (row) => {
   if (row.id !== null && row.id !== row.name) byId("article-place").append(", id ", isolated(row.id));
   byId("article-number").textContent =
     `Articles are numbered from 0: selection explain --index ${row.index}`;
-  byId("article-heading").replaceChildren(isolated(row.name));
+  byId("article-heading").textContent = row.name; /* dir="auto" ignores a bdi element */
   byId("article-reason").replaceChildren(chip(row.pick), `: ${row.reason}.`);
   if (row.kinds.includes(vocabulary.low)) {
     byId("article-reason").append(" ", make("span", { class: "low" },

@@ -4,6 +4,8 @@
 
 const VIEWS = ["overview", "articles", "article", "how"];
 
+const documentTitle = document.title;
+
 const show = (view, isFirst) => {
   for (const name of VIEWS) {
     byId(`view-${name}`).hidden = name !== view;
@@ -11,6 +13,8 @@ const show = (view, isFirst) => {
     if (link && name === view) link.setAttribute("aria-current", "page");
     else if (link) link.removeAttribute("aria-current");
   }
+  document.title = view === "overview" ? documentTitle
+    : `${byId(`${view}-heading`).textContent} – ${documentTitle}`;
   if (isFirst && view !== "article") return;
   byId(`${view}-heading`).focus({ preventScroll: true });
   window.scrollTo(0, 0);
