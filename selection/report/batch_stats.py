@@ -70,35 +70,13 @@ class BatchStats:
     def __init__(self) -> None:
         self.articles = self.bytes = 0
         self.compared = self.no_consensus = self.low_agreement = self.close_calls = 0
-        self._agreement = 0.0
         self._picks = Counter[Extractor]()
         self._rules = Counter[Rule]()
         self._states = Counter[tuple[Extractor, State]]()
         self._scores = Counter[tuple[Extractor, int]]()
         self._tokens = Counter[tuple[Extractor, int]]()
         self._pairs = Counter[tuple[int, int]]()
-
-    def add(self, stats: ArticleStats) -> None:
-        """Count one article."""
-        decision = stats.decision
-        self.articles += 1
-        self.bytes += stats.bytes
-        self._picks[decision.extractor] += 1
-        self._rules[decision.rule] += 1
-        for candidate in decision.candidates:
-            self._states[candidate.extractor, candidate.state] += 1
-            self._tokens[candidate.extractor, bisect_right(_TOKEN_EDGES, candidate.tokens)] += 1
-            if candidate.score is not None:
-                self._scores[candidate.extractor, min(int(candidate.score * 10), 9)] += 1
-        for number, coefficient in enumerate(stats.pairs):
-            if coefficient is not None:
-                self._pairs[number, _step(coefficient)] += 1
-        if stats.agreement is not None:
-            self.compared += 1
-            self._agreement += stats.agreement
-            self.no_consensus += stats.agreement == 0
-            self.low_agreement += stats.agreement < LOW_AGREEMENT
-        self.close_calls += stats.margin is not None and abs(stats.margin) <= CLOSE_CALL
+        self._agreement = 0.0
 
     @property
     def picks(self) -> dict[Extractor, int]:
@@ -114,6 +92,28 @@ class BatchStats:
     def agreement(self) -> float | None:
         """The mean agreement of the compared articles, None without one."""
         return self._agreement / self.compared if self.compared else None
+
+    def add(self, stats: ArticleStats) -> None:
+        """Count one article."""
+        decision = stats.decision
+        self.articles += 1
+        self.bytes += stats.bytes
+        self._picks[decision.extractor] += 1
+        self._rules[decision.rule] += 1
+        self._agreement += stats.agreement or 0.0
+        for candidate in decision.candidates:
+            self._states[candidate.extractor, candidate.state] += 1
+            self._tokens[candidate.extractor, bisect_right(_TOKEN_EDGES, candidate.tokens)] += 1
+            if candidate.score is not None:
+                self._scores[candidate.extractor, min(int(candidate.score * 10), 9)] += 1
+        for number, coefficient in enumerate(stats.pairs):
+            if coefficient is not None:
+                self._pairs[number, _step(coefficient)] += 1
+        if stats.agreement is not None:
+            self.compared += 1
+            self.no_consensus += stats.agreement == 0
+            self.low_agreement += stats.agreement < LOW_AGREEMENT
+        self.close_calls += stats.margin is not None and abs(stats.margin) <= CLOSE_CALL
 
     def chart_data(self) -> list[ChartData]:
         """Return all charts, in the order of the page."""

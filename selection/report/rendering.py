@@ -14,6 +14,10 @@ from markupsafe import Markup
 from rich.filesize import decimal
 
 
+# A template gives some ten pieces for a row.
+_PIECES_AT_ONCE = 500
+
+
 @cache
 def environment() -> Environment:
     """Return the environment of the templates, which escapes every value."""
@@ -55,19 +59,24 @@ def template_file(name: str) -> str:
     return resources.files("selection.report").joinpath("template", name).read_text("utf-8")
 
 
-def static_page(template: str, **values: Any) -> Iterator[bytes]:
-    """Return the bytes of a page without a script in pieces.
+def static_page(template: str, script: str | None = None, **values: Any) -> Iterator[bytes]:
+    """Return the bytes of a page that is complete without its script, in pieces.
 
     Args:
-        template: the name of its template, which gets ``policy`` and ``style``.
+        template: the name of its template, which gets ``policy``, ``style`` and ``script``.
+        script: the name of its script; None: it does not have one.
         values: the other values of the template.
     """
     style = template_file("page.css") + template_file("static.css")
+    code = None if script is None else template_file(script)
     pieces = (
         environment()
         .get_template(template)
-        .generate(policy=policy(style), style=Markup(style), **values)
+        .stream(
+            policy=policy(style, code), style=Markup(style), script=Markup(code or ""), **values
+        )
     )
+    pieces.enable_buffering(_PIECES_AT_ONCE)
     # A name that is not UTF-8 has lone surrogates.
     return (piece.encode("utf-8", "backslashreplace") for piece in pieces)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from selection.cli.plan import means_folder, place_pages, plan_pages
+from selection.cli.pages import means_folder, place_pages, plan_pages
 from selection.errors import OutputForbiddenError
 from selection.report.index import Failure, Row, write_index
 from tests.support import batches
@@ -163,7 +163,9 @@ def test_a_page_never_replaces_a_batch(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["a.json", "b.json", "--json"], "--json takes one FILE"),
+        (["a.json", "b.json", "--json", "-o", "x/"], "--json does not write a page"),
+        (["a.json", "b.json", "-o", "page.html"], "for a folder of this name: page.html/"),
+        (["a.json", "b.json", "-o", "-"], "standard output is for the page of one FILE"),
         (["-", "a.json"], "standard input has no name"),
     ],
 )
