@@ -291,17 +291,18 @@ def _check(batches: Sequence[Planned]) -> None:
     inputs = {real(batch.path): batch.path for batch in batches}
     taken: dict[str, str] = {}
     for batch in batches:
-        real = real(batch.target)
-        if real in taken:
+        target = real(batch.target)
+        if target in taken:
             raise click.UsageError(
-                f"{printable(taken[real])} and {printable(batch.path)} have the same output: "
+                f"{printable(taken[target])} and {printable(batch.path)} have the same output: "
                 f"{printable(batch.target)}"
             )
-        if inputs.get(real, batch.path) != batch.path:
+        if inputs.get(target, batch.path) != batch.path:
             raise click.UsageError(
-                f"{printable(inputs[real])} is the output of {printable(batch.path)}: leave it out"
+                f"{printable(inputs[target])} is the output of {printable(batch.path)}: "
+                "leave it out"
             )
-        taken[real] = batch.path
+        taken[target] = batch.path
 
 
 def real(path: str) -> str:

@@ -13,7 +13,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from rich.filesize import decimal
 
-
 # A template gives some ten pieces for a row.
 _PIECES_AT_ONCE = 500
 
