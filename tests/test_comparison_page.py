@@ -36,11 +36,11 @@ def browser() -> Iterator[Browser]:
 
 def compared(folder: Path, old: list[Any], new: list[Any], label: str = LONG) -> Path:
     """Select two batches and write their comparison; the label is a part of their names."""
-    paths = []
-    for name, articles in (("old", old), ("new", new)):
-        path = batches.write(folder / f"{name}-{label}.json", articles)
-        paths.append(select_file(str(path)).output)
-    return Path(write_comparison(*paths, str(folder / "page.html")).output)
+    first, second = (
+        select_file(str(batches.write(folder / f"{name}-{label}.json", articles))).output
+        for name, articles in (("old", old), ("new", new))
+    )
+    return Path(write_comparison(first, second, str(folder / "page.html")).output)
 
 
 def single(text: str, **members: Any) -> dict[str, Any]:
@@ -158,8 +158,8 @@ def test_equal_texts_are_shown_once(browser: Browser, page_file: Path) -> None:
 def test_what_is_not_highlighted_is_said(
     browser: Browser, tmp_path: Path, old: str, new: str, marks: list[str], note: str
 ) -> None:
-    articles = [[batches.article("", "", text, id="a") for text in (one,)] for one in (old, new)]
-    with opened(browser, compared(tmp_path, *articles)) as page:
+    file = compared(tmp_path, [single(old, id="a")], [single(new, id="a")])
+    with opened(browser, file) as page:
         assert page.locator("details mark").all_text_contents() == marks
         expect(page.locator("details")).to_contain_text(note)
         is_noted = page.get_by_text("The texts have the same words").count()

@@ -228,7 +228,8 @@ def verify(input: str, output: str, as_json: bool, lines: bool, skip_bad_lines: 
         print_json(result.as_dict())
     else:
         click.echo(
-            f"{printable(output)}: correct, {result.articles:,} articles with correct picks, "
+            f"{printable(output)}: correct, {messages.counted(result.articles, 'article')} with "
+            "correct picks, "
             f"{result.skipped:,} items skipped, every other byte as in the input"
         )
     return 0

@@ -6,7 +6,6 @@ import glob
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
 
 import click
 
@@ -14,11 +13,8 @@ from selection.cli.printable import printable
 from selection.errors import InputDeniedError, InputMissingError, OutputError, SelectionError
 from selection.storage.address import is_address
 from selection.storage.names import (
-    INDEX,
-    REPORTS,
     STANDARD_STREAM,
     default_output,
-    default_report,
     is_batch,
     is_output,
     is_standard_input,
@@ -64,10 +60,18 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class Found:
+    """A batch that an argument names.
+
+    Attributes:
+        path: the batch.
+        base: the folder that the argument names.
+        is_typed: whether the argument is the path.
+    """
+
     path: str
-    base: str  # the folder that the argument names
-    is_typed: bool  # the argument is the path
+    base: str
+    is_typed: bool
 
 
 def plan(
@@ -97,15 +101,15 @@ def plan(
         raise click.UsageError("give --output or --output-dir, not both")
     if output is not None and is_folder(output):
         output, output_dir = None, output
-    found: dict[str, _Found] = {}
+    found: dict[str, Found] = {}
     left_out: list[str] = []
-    everything, errors = _find(names, recursive)
+    everything, errors = find(names, recursive)
     for each in everything:
         is_wanted = each.is_typed and output is not None
         if is_output(each.path) and not is_wanted:
             left_out.append(each.path)
         else:
-            found.setdefault(_normalized(each.path), each)
+            found.setdefault(normalized(each.path), each)
     if left_out and not found and not errors:
         errors.append(
             InputMissingError(
@@ -119,92 +123,6 @@ def plan(
     batches = _placed(list(found.values()), output, output_dir)
     _check(batches)
     return Plan(batches, tuple(dict.fromkeys(left_out)), tuple(errors))
-
-
-@dataclass(frozen=True, slots=True)
-class PagePlan:
-    """The batches of a folder of reports.
-
-    Attributes:
-        folder: the folder, which is created if it does not exist.
-        plan: the batches, each with its page as the output.
-    """
-
-    folder: str
-    plan: Plan
-
-
-def means_folder(names: Sequence[str], output: str | None) -> bool:
-    """Return whether arguments mean several batches, or the output is a folder.
-
-    Args:
-        names: as for :func:`plan`.
-        output: the argument of ``--output``.
-    """
-    return (
-        (output is not None and output != STANDARD_STREAM and is_folder(output))
-        or len(set(names)) > 1
-        or not all(_is_file(name) for name in names)
-    )
-
-
-def plan_pages(
-    names: Iterable[str], folder: str | None = None, *, recursive: bool = False
-) -> PagePlan:
-    """Find the batches and the path of each one's page, without opening a file.
-
-    An output that is not an argument is left out if its batch is found, too: their pages are the
-    same. Below the folder the pages have the folders of the batches, as for ``output_dir``.
-
-    Args:
-        names, recursive: as for :func:`plan`.
-        folder: the folder of the pages; by default ``selection_report`` in the deepest folder
-            that all arguments have in common, or in the working directory for addresses.
-
-    Raises:
-        click.UsageError: standard input is not the only argument, or a page would replace a batch.
-    """
-    everything, errors = _find(names, recursive)
-    if any(is_standard_input(each.path) for each in everything):
-        raise click.UsageError("standard input has no name: name its page with --output FILE")
-    selected = {
-        _normalized(default_output(each.path)) for each in everything if not is_output(each.path)
-    }
-    found: dict[str, _Found] = {}
-    left_out: list[str] = []
-    for each in everything:
-        path = _normalized(each.path)
-        if path in selected and not each.is_typed:
-            left_out.append(each.path)
-        else:
-            found.setdefault(path, each)
-    chosen = list(found.values())
-    where = _folder_of_pages(chosen) if folder is None else folder
-    pages = place_pages([each.path for each in chosen], [each.base for each in chosen], where)
-    batches = tuple(
-        Planned(each.path, page, is_below=True) for each, page in zip(chosen, pages, strict=True)
-    )
-    _check((*batches, Planned(where, os.path.join(where, INDEX))))
-    return PagePlan(where, Plan(batches, tuple(dict.fromkeys(left_out)), tuple(errors)))
-
-
-def place_pages(paths: Sequence[str], bases: Sequence[str], folder: str) -> list[str]:
-    """Return the path of each batch's page below a folder; two batches never have the same.
-
-    Args:
-        paths: the batches.
-        bases: for each batch the folder from which its folders are counted.
-        folder: the folder of the pages.
-    """
-    pages: list[str] = []
-    taken: set[str] = set()
-    for name in _below(paths, bases):
-        stem, ending = os.path.splitext(default_report(name))
-        numbers = (page for n in count(2) if (page := f"{stem}-{n}{ending}").lower() not in taken)
-        page = stem + ending if (stem + ending).lower() not in taken else next(numbers)
-        taken.add(page.lower())
-        pages.append(os.path.join(folder, page))
-    return pages
 
 
 def find_outputs(names: Iterable[str], *, recursive: bool = False) -> list[str]:
@@ -224,7 +142,7 @@ def find_outputs(names: Iterable[str], *, recursive: bool = False) -> list[str]:
         if not each:
             raise InputMissingError("nothing here is named *_selected.json", path=name)
         for path in each:
-            found.setdefault(_normalized(path), path)
+            found.setdefault(normalized(path), path)
     return list(found.values())
 
 
@@ -239,24 +157,9 @@ def make_folder(batch: Planned) -> None:
     folder = os.path.dirname(batch.target)
     try:
         os.makedirs(folder, exist_ok=True)
-    except OSError as error:
-        message = f"the folder cannot be created: {error.strerror}"
-        raise OutputError(message, path=folder) from None
-
-
-def _is_file(name: str) -> bool:
-    if is_address(name):
-        return not name.endswith("/")
-    return not os.path.isdir(name) and (os.path.lexists(name) or not glob.has_magic(name))
-
-
-def _folder_of_pages(found: Sequence[_Found]) -> str:
-    bases = list(dict.fromkeys(each.base for each in found))
-    if any(is_address(base) for base in bases):
-        return REPORTS
-    if len(bases) < 2:
-        return os.path.join("".join(bases), REPORTS)
-    return os.path.join(os.path.commonpath([_place(base) for base in bases]), REPORTS)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not a file name"
+        raise OutputError(f"the folder cannot be created: {reason}", path=folder) from None
 
 
 def is_folder(output: str) -> bool:
@@ -266,12 +169,14 @@ def is_folder(output: str) -> bool:
     return os.path.basename(output) in ("", ".", "..") or os.path.isdir(output)
 
 
-def _normalized(path: str) -> str:
+def normalized(path: str) -> str:
+    """Return a path that is the same for two spellings of one file."""
     return path if is_address(path) else os.path.normpath(path)
 
 
-def _find(names: Iterable[str], recursive: bool) -> tuple[list[_Found], list[SelectionError]]:
-    found: list[_Found] = []
+def find(names: Iterable[str], recursive: bool) -> tuple[list[Found], list[SelectionError]]:
+    """Find the batches of arguments in order; an argument without one gives an error."""
+    found: list[Found] = []
     errors: list[SelectionError] = []
     for name in dict.fromkeys(names):
         try:
@@ -281,7 +186,7 @@ def _find(names: Iterable[str], recursive: bool) -> tuple[list[_Found], list[Sel
     return found, errors
 
 
-def _expand(name: str, recursive: bool) -> Iterator[_Found]:
+def _expand(name: str, recursive: bool) -> Iterator[Found]:
     if is_address(name):
         yield from _in_store(name, recursive)
     elif os.path.isdir(name):
@@ -294,14 +199,14 @@ def _expand(name: str, recursive: bool) -> Iterator[_Found]:
             if os.path.isdir(match):
                 yield from _in_folder(match, _fixed_part(name), recursive)
             else:
-                yield _Found(match, _fixed_part(name), False)
+                yield Found(match, _fixed_part(name), False)
     else:
-        yield _Found(name, os.path.dirname(name), True)
+        yield Found(name, os.path.dirname(name), True)
 
 
-def _in_store(name: str, recursive: bool) -> Iterator[_Found]:
+def _in_store(name: str, recursive: bool) -> Iterator[Found]:
     if not name.endswith("/"):
-        yield _Found(name, os.path.dirname(name), True)
+        yield Found(name, os.path.dirname(name), True)
         return
     from selection.storage.object_list import list_addresses
 
@@ -309,7 +214,7 @@ def _in_store(name: str, recursive: bool) -> Iterator[_Found]:
     if not found:
         raise _no_batches(name, recursive)
     for each in found:
-        yield _Found(each, name, False)
+        yield Found(each, name, False)
 
 
 def _fixed_part(pattern: str) -> str:
@@ -320,14 +225,14 @@ def _fixed_part(pattern: str) -> str:
     return folder
 
 
-def _in_folder(folder: str, base: str, recursive: bool) -> Iterator[_Found]:
+def _in_folder(folder: str, base: str, recursive: bool) -> Iterator[Found]:
     is_empty = True
     for parent, folders, names in os.walk(folder, onerror=_refuse):
         folders[:] = sorted(each for each in folders if recursive and not each.startswith("."))
         for name in sorted(names):
             if is_batch(name) and not name.startswith("."):
                 is_empty = False
-                yield _Found(os.path.join(parent, name), base, False)
+                yield Found(os.path.join(parent, name), base, False)
     if is_empty:
         raise _no_batches(folder, recursive)
 
@@ -342,7 +247,7 @@ def _refuse(error: OSError) -> None:
 
 
 def _placed(
-    found: Sequence[_Found], output: str | None, output_dir: str | None
+    found: Sequence[Found], output: str | None, output_dir: str | None
 ) -> tuple[Planned, ...]:
     if output_dir is None:
         if output is not None and len(found) > 1:
@@ -355,49 +260,56 @@ def _placed(
         return ()
     if any(is_standard_input(each.path) for each in found):
         raise click.UsageError("standard input has no name: name its output with --output FILE")
-    below = _below([each.path for each in found], [each.base for each in found])
-    targets = [os.path.join(output_dir, default_output(name)) for name in below]
+    names = below([each.path for each in found], [each.base for each in found])
+    targets = [os.path.join(output_dir, default_output(name)) for name in names]
     return tuple(Planned(each.path, target, is_below=True) for each, target in zip(found, targets))
 
 
-def _below(paths: Sequence[str], bases: Sequence[str]) -> list[str]:
+def below(paths: Sequence[str], bases: Sequence[str]) -> list[str]:
     """Return the batches' paths relative to the deepest folder that all bases have in common."""
     if not bases:
         return []
     # By name: a link to a folder is a folder of that name.
-    base = os.path.commonpath([_place(each) for each in bases])
-    return [os.path.relpath(_place(path), base) for path in paths]
+    base = os.path.commonpath([place(each) for each in bases])
+    return [os.path.relpath(place(path), base) for path in paths]
 
 
-def _beside(found: _Found, output: str | None, *, is_alone: bool) -> Planned:
+def _beside(found: Found, output: str | None, *, is_alone: bool) -> Planned:
     can_be_pipe = is_alone and (found.is_typed or output == STANDARD_STREAM)
     if output is None and can_be_pipe and is_pipe(found.path):
         output = STANDARD_STREAM
     return Planned(found.path, output, can_be_pipe=can_be_pipe)
 
 
-def _place(path: str) -> str:
-    """Return an absolute path; an address is one below a folder of its scheme."""
+def place(path: str) -> str:
+    """Return an absolute path. An address is in a folder of its scheme."""
     return f"/{path.replace('://', '/', 1)}" if is_address(path) else os.path.abspath(path)
 
 
 def _check(batches: Sequence[Planned]) -> None:
     """Refuse two batches with one output, and an output that is another batch."""
-    inputs = {_real(batch.path): batch.path for batch in batches}
+    inputs = {real(batch.path): batch.path for batch in batches}
     taken: dict[str, str] = {}
     for batch in batches:
-        real = _real(batch.target)
-        if real in taken:
+        target = real(batch.target)
+        if target in taken:
             raise click.UsageError(
-                f"{printable(taken[real])} and {printable(batch.path)} have the same output: "
+                f"{printable(taken[target])} and {printable(batch.path)} have the same output: "
                 f"{printable(batch.target)}"
             )
-        if inputs.get(real, batch.path) != batch.path:
+        if inputs.get(target, batch.path) != batch.path:
             raise click.UsageError(
-                f"{printable(inputs[real])} is the output of {printable(batch.path)}: leave it out"
+                f"{printable(inputs[target])} is the output of {printable(batch.path)}: "
+                "leave it out"
             )
-        taken[real] = batch.path
+        taken[target] = batch.path
 
 
-def _real(path: str) -> str:
-    return path if is_address(path) else os.path.realpath(path)
+def real(path: str) -> str:
+    """Return a path with its links resolved; an address, and what cannot be a path, unchanged."""
+    if is_address(path):
+        return path
+    try:
+        return os.path.realpath(path)
+    except ValueError:
+        return path

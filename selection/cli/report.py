@@ -8,7 +8,7 @@ import click
 
 from selection.cli import messages
 from selection.cli.options import FILE, Bytes, print_json, read_options, reading
-from selection.cli.plan import means_folder, plan_pages
+from selection.cli.pages import means_folder, plan_pages
 from selection.cli.printable import printable
 from selection.reader import ReadOptions
 from selection.storage.names import STANDARD_STREAM, is_standard_input
@@ -21,7 +21,7 @@ from selection.storage.opening import is_pipe
 @click.option("-r", "--recursive", is_flag=True, help="Search folders to any depth.")
 @click.option("--text-limit", type=Bytes(), help="Most text in a page, by default 5M.")
 @click.option("--compare", is_flag=True, help="Compare two outputs, the old and the new one.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per article instead.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON objects and write no page.")
 @read_options
 def report(
     files: Sequence[str],
@@ -33,10 +33,11 @@ def report(
     lines: bool,
     skip_bad_lines: bool,
 ) -> int:
-    """Write an HTML page about the picks of each FILE, a batch or an output.
+    """Write an HTML page on the picks of each FILE.
 
-    A page needs no network. It has the statistics of all articles, and a list and the texts
-    as far as they fit, first of the articles whose extractors agree least.
+    A FILE is a batch or an output. A page needs no network. It has the statistics of all
+    articles, and a list and the texts as far as they fit, first of the articles whose
+    extractors agree least.
 
     Several FILEs, a folder or a pattern give a folder of pages with an index,
     selection_report/index.html beside the batches or in the folder of --output. A batch that
@@ -44,6 +45,8 @@ def report(
 
     --compare writes one page about the articles of two outputs whose pick, text or failures
     changed, <new>_comparison.html.
+
+    --json prints an object for each article of one FILE, or for each of several batches.
 
     \b
     Examples:
@@ -66,13 +69,14 @@ def report(
         return (
             _print_statistics(file, options) if as_json else _one(file, output, text_limit, options)
         )
-    if as_json:
-        raise click.UsageError("--json takes one FILE")
     # The report takes 0.1 s to import, which the other commands save.
-    from selection.cli.report_folder import report_all
+    from selection.cli.report_folder import PageOptions, finish, print_rows, rows_of
 
     planned = plan_pages(files, output, recursive=recursive)
-    index, code = report_all(planned, text_limit=text_limit, options=options)
+    rows = rows_of(planned, PageOptions(text_limit, options=options, writes=not as_json))
+    if as_json:
+        return print_rows(rows)
+    index, code = finish(rows, planned.folder)
     click.echo(printable(index))
     return code
 

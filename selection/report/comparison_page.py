@@ -172,6 +172,8 @@ def render(
     ]
     return static_page(
         "comparison.html",
+        # A piece is an article with its texts.
+        pieces_at_once=1,
         pair=pair,
         statistics=statistics,
         rows=rows,

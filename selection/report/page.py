@@ -60,12 +60,14 @@ class Batch:
         bytes: its size.
         text_limit: the largest size in bytes of the texts in the page.
         warnings: what the page warns about.
+        index: the relative address of an index of several reports, or None.
     """
 
     name: str
     bytes: int
     text_limit: int
     warnings: Sequence[BatchWarning]
+    index: str | None = None
 
 
 def row_json(stats: ArticleStats, article: Article) -> bytes:

@@ -13,6 +13,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from rich.filesize import decimal
 
+# A template gives some ten pieces for a row.
+_PIECES_AT_ONCE = 500
+
 
 @cache
 def environment() -> Environment:
@@ -55,19 +58,35 @@ def template_file(name: str) -> str:
     return resources.files("selection.report").joinpath("template", name).read_text("utf-8")
 
 
-def static_page(template: str, **values: Any) -> Iterator[bytes]:
-    """Return the bytes of a page without a script in pieces.
+def static_page(
+    template: str,
+    script: str | None = None,
+    pieces_at_once: int = _PIECES_AT_ONCE,
+    **values: Any,
+) -> Iterator[bytes]:
+    """Return the bytes of a page that is complete without its script, in pieces.
 
     Args:
-        template: the name of its template, which gets ``policy`` and ``style``.
+        template: the name of its template, which gets ``policy``, ``style`` and ``script``.
+        script: the name of its script; None: it does not have one.
+        pieces_at_once: the number of the template's pieces that are joined in memory; 1 for a
+            template with long pieces.
         values: the other values of the template.
     """
     style = template_file("page.css") + template_file("static.css")
+    code = None if script is None else template_file(script)
     pieces = (
         environment()
         .get_template(template)
-        .generate(policy=policy(style), style=Markup(style), **values)
+        .stream(
+            policy=policy(style, () if code is None else (code,)),
+            style=Markup(style),
+            script=Markup(code or ""),
+            **values,
+        )
     )
+    if pieces_at_once > 1:
+        pieces.enable_buffering(pieces_at_once)
     # A name that is not UTF-8 has lone surrogates.
     return (piece.encode("utf-8", "backslashreplace") for piece in pieces)
 

@@ -74,6 +74,44 @@ def read_statistics(
             yield stats
 
 
+@dataclass(frozen=True, slots=True)
+class ReadBatch:
+    """The numbers of a batch without a page.
+
+    Attributes:
+        statistics, seconds, warnings: as of :class:`Report`.
+    """
+
+    statistics: BatchStats
+    seconds: float
+    warnings: Sequence[str]
+
+
+def read_batch_statistics(
+    path: str,
+    progress: Callable[[Progress], object] | None = None,
+    *,
+    roots: Sequence[str] = (),
+    options: ReadOptions = BY_NAME,
+) -> ReadBatch:
+    """Return the numbers of a batch, selected or not.
+
+    Args:
+        path, progress, roots, options: as for :func:`write_report`.
+
+    Raises:
+        SelectionError: as ``select_file``, about the input.
+    """
+    began = time.perf_counter()
+    statistics = BatchStats()
+    field_check = FieldCheck()
+    with BatchReader(path, roots, options=options) as reader:
+        for stats, article in _articles(reader, progress):
+            statistics.add(stats)
+            field_check.add(texts_of(article.fields), article.raw)
+    return ReadBatch(statistics, time.perf_counter() - began, field_check.warnings())
+
+
 def write_report(
     path: str,
     output: str | None = None,
@@ -82,6 +120,7 @@ def write_report(
     *,
     roots: Sequence[str] = (),
     options: ReadOptions = BY_NAME,
+    index: str | None = None,
 ) -> Report:
     """Write one self-contained HTML page about a batch, selected or not.
 
@@ -94,6 +133,8 @@ def write_report(
         text_limit: the largest size in bytes of the texts in the page.
         progress: as for :func:`read_statistics`.
         roots, options: as for ``select_file``.
+        index: the address of an index of several reports, relative to the page; None: there is
+            not one.
 
     Raises:
         SelectionError: as ``select_file``.
@@ -126,7 +167,7 @@ def write_report(
         name = os.fsencode(os.path.basename(path)).decode()
         warnings = field_check.warnings()
         shown = warnings_of(statistics, field_check.by_extractor())
-        batch = Batch(name, reader.bytes_done, text_limit, shown)
+        batch = Batch(name, reader.bytes_done, text_limit, shown, index)
         for piece in render(batch, statistics, rows, texts):
             file.write((piece,))
             size += len(piece)

@@ -58,8 +58,14 @@ def default_output(path: str) -> str:
 
 
 def default_report(path: str) -> str:
-    """Return the name of a report beside its batch; of standard input, standard output."""
-    return path if path == STANDARD_STREAM else stem(path) + _REPORT
+    """Return the name of a report beside its batch; of standard input, standard output.
+
+    ``x.json`` gives ``x_report.html``; another ending is kept, so that ``x.jsonl`` beside it has
+    another report, ``x.jsonl_report.html``.
+    """
+    if path == STANDARD_STREAM:
+        return path
+    return (stem(path) if path.endswith(".json") else path) + _REPORT
 
 
 def default_comparison(path: str) -> str:

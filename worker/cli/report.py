@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import click
 
 from selection.cli.options import Bytes
-from selection.cli.plan import Planned, place_pages
+from selection.cli.pages import place_pages
+from selection.cli.plan import Planned
 from selection.cli.printable import printable
-from selection.storage.names import REPORTS
-from worker.cli.outcome import exit_code
+from selection.storage.names import REPORTS, default_output
+from worker.cli.outcome import FAILED_ELSEWHERE, exit_code
 from worker.cli.tables import error_text
 from worker.settings import Settings
 from worker.state.job_state import JobState
 from worker.state.status import JobStatus, newest_jobs
+
+if TYPE_CHECKING:
+    from selection.cli.report_folder import PageOptions
+    from selection.report.index import Row
 
 _ENDED = (JobState.FINISHED, JobState.FAILED, JobState.STOPPED)
 
@@ -35,7 +41,8 @@ _ENDED = (JobState.FINISHED, JobState.FAILED, JobState.STOPPED)
     help="Largest number of jobs; 100 by default, 0 for all.",
 )
 @click.option("--text-limit", type=Bytes(), help="Most text in a page, by default 5M.")
-def report(output: str, limit: int, text_limit: int | None) -> int:
+@click.option("--json", "as_json", is_flag=True, help="Print JSON objects and write no page.")
+def report(output: str, limit: int, text_limit: int | None, as_json: bool) -> int:
     """Write a folder of reports on the newest jobs that have ended.
 
     The page of a finished job is made from its output. A job that failed is a row of the
@@ -45,67 +52,60 @@ def report(output: str, limit: int, text_limit: int | None) -> int:
     Examples:
       selection-worker report                      writes selection_report/index.html
       selection-worker report -o /data/report --limit 0
+      selection-worker report --json > batches.jsonl
     """
+    # The import would cost every other command a tenth of a second.
+    from selection.cli.report_folder import PageOptions, finish, print_rows
+
     settings = Settings.from_environment()
     jobs = newest_jobs(settings.connect(), settings, _ENDED, limit or None)
-    index, code = report_jobs(jobs, output, settings.roots, text_limit=text_limit)
+    options = PageOptions(text_limit, settings.roots, writes=not as_json)
+    rows = rows_of_jobs(jobs, output, options)
+    if as_json:
+        return print_rows(rows)
+    index, code = finish(rows, output, settings.roots)
     click.echo(printable(index))
     return code
 
 
-def report_jobs(
-    jobs: Iterable[JobStatus],
-    folder: str,
-    roots: Sequence[str],
-    *,
-    text_limit: int | None = None,
-) -> tuple[str, int]:
-    """Write the pages of finished jobs, and an index that has the others with their errors.
+def rows_of_jobs(jobs: Iterable[JobStatus], folder: str, options: PageOptions) -> Iterator[Row]:
+    """Write the pages of finished jobs; return the rows of all jobs.
 
     Args:
         jobs: the jobs, the last changed first, or one job a batch.
         folder: the folder of the index.
-        roots, text_limit: as for ``write_report``.
-
-    Returns:
-        The path of the index, and the exit code of the first failure to read an output or to
-        write a page, or 0. The failures of the jobs themselves are not counted.
+        options: how the pages are made.
 
     Raises:
-        SelectionError: the index cannot be written.
+        click.UsageError: the index would replace a batch or an output.
     """
-    # The import would cost every other command a tenth of a second.
-    from selection.cli.report_folder import finish, report_one
-    from selection.report.index import Failure, Row
-
     chosen = list(_last_of_each_batch(jobs))
     paths = [job.path or "" for job in chosen]
-    rows: list[Row] = []
-    code = 0
-    for job, page in zip(
-        chosen, place_pages(paths, [os.path.dirname(path) for path in paths], folder), strict=True
-    ):
-        summary = job.summary or {}
-        name = job.path or job.id
-        if job.state is not JobState.FINISHED:
-            error = job.error or {"type": job.state, "message": "the job has no recorded error"}
-            failure = Failure(str(error["type"]), error_text(error), exit_code([job]))
-            rows.append(Row(path=name, failure=failure))
-            continue
-        rows.append(
-            report_one(
-                Planned(str(summary.get("output") or job.output or ""), page, is_below=True),
-                folder,
-                name=name,
-                seconds=summary.get("seconds"),
-                text_limit=text_limit,
-                roots=roots,
-            )
-        )
-        if rows[-1].failure:
-            code = code or rows[-1].failure.exit_code
-    index, _ = finish(rows, folder, roots)
-    return index, code
+    outputs = [_output(job) for job in chosen]
+    pages = place_pages(paths, [os.path.dirname(path) for path in paths], folder, outputs)
+    for job, output, page in zip(chosen, outputs, pages, strict=True):
+        yield _row(job, Planned(output, page, is_below=True), folder, options)
+
+
+def _row(job: JobStatus, planned: Planned, folder: str, options: PageOptions) -> Row:
+    # The import would cost every other command a tenth of a second.
+    from selection.cli.report_folder import report_one
+    from selection.report.index import Failure, Row
+
+    row = Row(path=job.path or job.id, job=job.id, seconds=(job.summary or {}).get("seconds"))
+    if job.state is JobState.FINISHED and planned.path:
+        return report_one(planned, folder, row, options)
+    error = job.error or {"type": job.state, "message": "the job has no recorded error"}
+    if job.state is JobState.FINISHED:
+        error = {"type": "JobRefusedError", "message": "the job is not one of this project"}
+    failure = Failure(str(error["type"]), error_text(error), exit_code([job]) or FAILED_ELSEWHERE)
+    return Row(path=row.path, job=job.id, failure=failure, is_earlier=True)
+
+
+def _output(job: JobStatus) -> str:
+    """Return the output of a job, "" if it does not name a batch."""
+    named = (job.summary or {}).get("output") or job.output
+    return str(named) if named else default_output(job.path) if job.path else ""
 
 
 def _last_of_each_batch(jobs: Iterable[JobStatus]) -> Iterator[JobStatus]:

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
+import click
 import pytest
-from playwright.sync_api import Browser, expect
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
 
-from selection.cli.plan import means_folder, place_pages, plan_pages
+from selection.cli.pages import means_folder, place_pages, plan_pages
+from selection.cli.report_folder import PageOptions
 from selection.errors import OutputForbiddenError
+from selection.model import Extractor
 from selection.report.index import Failure, Row, write_index
 from tests.support import batches
 from tests.support.browser import DESKTOP, PHONE, launched, opened
 from tests.support.command import run
 from tests.support.queue_server import Workers
+from worker.cli.report import rows_of_jobs
+from worker.state.job_state import JobState
+from worker.state.status import JobStatus
 
 HOSTILE = "</title><script>alert(1)<"
 
@@ -101,7 +110,8 @@ def test_hostile_names_and_errors_are_text(
     with opened(browser, index, scheme=scheme, size=size) as page:  # type: ignore[arg-type]
         expect(page.locator("tbody tr")).to_have_count(2)
         assert page.locator("tbody a").text_content() == str(data / name)
-        expect(page.locator("script, img")).to_have_count(0)
+        expect(page.locator("script")).to_have_count(1)
+        expect(page.locator("img")).to_have_count(0)
         assert page.evaluate("document.documentElement.scrollWidth") == size[0]
         link = page.locator("tbody a").evaluate("link => link.href")
     with opened(browser, index.parent / (Path(name).stem + "_report.html")) as page:
@@ -163,7 +173,9 @@ def test_a_page_never_replaces_a_batch(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["a.json", "b.json", "--json"], "--json takes one FILE"),
+        (["a.json", "b.json", "--json", "-o", "x/"], "--json does not write a page"),
+        (["a.json", "b.json", "-o", "page.html"], "for a folder of this name: page.html/"),
+        (["a.json", "b.json", "-o", "-"], "standard output is for the page of one FILE"),
         (["-", "a.json"], "standard input has no name"),
     ],
 )
@@ -192,15 +204,37 @@ def test_what_means_a_folder(names: list[str], output: str | None, expected: boo
     assert means_folder(names, output) is expected
 
 
-def test_pages_of_one_name_get_numbers() -> None:
-    paths = ["/d/a.json", "/d/A.jsonl", "/d/a.json.gz", "/d/a_report-2.json", "/d/x/a.json"]
-    assert place_pages(paths, ["/d"] * 5, "pages") == [
+def test_no_two_batches_have_one_page() -> None:
+    paths = ["a.json", "a.jsonl", "a.json.gz", "x/a.json", "a", "A.json", "caf\u00e9.json"]
+    paths += ["cafe\u0301.json", "a_report.html/b.json", "index.html/c.json", "./-"]
+    pages = place_pages([f"/d/{path}" for path in paths], ["/d"] * len(paths), "pages")
+    assert pages == [
         "pages/a_report.html",
-        "pages/A_report-2.html",
-        "pages/a_report-3.html",
-        "pages/a_report-2_report.html",
+        "pages/a.jsonl_report.html",
+        "pages/a.json.gz_report.html",
         "pages/x/a_report.html",
+        "pages/a_report-2.html",
+        "pages/A_report-3.html",
+        "pages/caf\u00e9_report.html",
+        "pages/cafe\u0301_report-2.html",
+        "pages/a_report.html_/b_report.html",
+        "pages/index.html_/c_report.html",
+        "pages/-_report.html",
     ]
+
+
+def test_a_page_is_not_placed_where_a_batch_is(tmp_path: Path) -> None:
+    batch = tmp_path / "a_report.html"
+    pages = place_pages([str(tmp_path / "a.json"), str(batch)], [str(tmp_path)] * 2, str(tmp_path))
+    assert pages == [str(tmp_path / "a_report-2.html"), f"{batch}_report.html"]
+    with pytest.raises(click.UsageError, match="index would replace"):
+        place_pages([], [], str(tmp_path), [str(tmp_path / "index.html")])
+
+
+def test_ten_thousand_batches_of_one_name_have_a_page_each() -> None:
+    pages = place_pages(["/d/a.json"] * 10_000, ["/d"] * 10_000, "pages")
+    assert len(set(pages)) == 10_000
+    assert pages[-1] == "pages/a_report-10000.html"
 
 
 def test_a_path_cannot_leave_the_folder() -> None:
@@ -228,7 +262,147 @@ def test_a_name_that_is_not_utf_8_is_a_row(tmp_path: Path) -> None:
     assert b"\\udcff.json" in page
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [320, 390, 768, 1280])
+def test_the_index_is_accessible_and_not_wider_than_the_screen(
+    folder: Path, browser: Browser, width: int, scheme: Literal["light", "dark"]
+) -> None:
+    run("report", folder, "--recursive")
+    index = folder / "selection_report" / "index.html"
+    with opened(browser, index, scheme=scheme, size=(width, 800)) as page:
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        found = Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+
+
+def test_the_printed_index_has_the_light_colours_and_no_sideways_scrolling(
+    folder: Path, browser: Browser
+) -> None:
+    run("report", folder, "--recursive")
+    index = folder / "selection_report" / "index.html"
+    # A page of A4 without its margins, in pixels.
+    with opened(browser, index, scheme="dark", size=(718, 1000)) as page:
+        page.emulate_media(media="print")
+        assert page.evaluate("document.documentElement.scrollWidth") == 718
+        assert page.evaluate("getComputedStyle(document.body).color") == "rgb(29, 33, 39)"
+        expect(page.get_by_role("columnheader", name="Agreement", exact=True)).to_be_visible()
+
+
+def test_the_index_and_its_pages_link_to_each_other(folder: Path, browser: Browser) -> None:
+    run("report", folder, "--recursive")
+    reports = folder / "selection_report"
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto((reports / "index.html").as_uri())
+    for name in ("a_report.html", "deep/c_report.html"):
+        page.locator(f"a[href='{name}']").click()
+        assert page.url == (reports / name).as_uri()
+        page.get_by_role("link", name="All batches").click()
+        assert page.url == (reports / "index.html").as_uri()
+    context.close()
+    run("report", folder / "a.json")
+    assert "All batches" not in (folder / "a_report.html").read_text()
+
+
+def test_the_order_of_the_index_is_in_its_address(folder: Path, browser: Browser) -> None:
+    run("report", folder, "--recursive")
+    index = folder / "selection_report" / "index.html"
+
+    def shown(page: Page) -> list[str]:
+        names = page.locator("tbody th bdi").all_text_contents()
+        return [os.path.basename(name) for name in names]
+
+    with opened(browser, index) as page:
+        assert shown(page) == ["a.json", "b.json", "c.json"]
+        page.get_by_role("button", name="Articles").click()
+        # 3 articles, 1 article, and last the batch that failed.
+        expect(page.locator("tbody th").last).to_contain_text("b.json")
+        assert shown(page) == ["a.json", "c.json", "b.json"]
+        assert page.url.endswith("#order=-articles")
+        page.get_by_role("button", name="Articles").click()
+        expect(page.locator("tbody th").first).to_contain_text("c.json")
+        assert shown(page) == ["c.json", "a.json", "b.json"]
+        head = page.locator("th[aria-sort]")
+        assert [head.get_attribute("aria-sort"), head.inner_text()] == ["ascending", "Articles"]
+    with opened(browser, index, "#order=-batch") as page:
+        assert shown(page) == ["c.json", "b.json", "a.json"]
+    with opened(browser, index, "#order=%3Cimg") as page:
+        assert shown(page) == ["a.json", "b.json", "c.json"]
+
+
+def test_ten_thousand_batches_make_an_index_that_opens(tmp_path: Path, browser: Browser) -> None:
+    picks = {Extractor.NEWSPAPER4K: 1, Extractor.READABILITY: 0, Extractor.TRAFILATURA: 0}
+    rows = [
+        Row(path=f"/data/{n}.json", page=f"{n}_report.html", articles=n, picks=picks)
+        for n in range(10_000)
+    ]
+    index = Path(write_index(rows, str(tmp_path)))
+    assert index.stat().st_size < 10_000_000
+    context = browser.new_context()
+    page = context.new_page()
+    page.set_default_timeout(180_000)  # a machine that does much else
+    page.goto(f"{index.as_uri()}#order=-articles")
+    expect(page.locator("tbody tr")).to_have_count(10_000, timeout=60_000)
+    assert page.locator("tbody tr").first.locator("td").first.text_content() == "9,999"
+    # The sum of 0 to 9,999.
+    assert page.locator("tfoot td").first.text_content() == "49,995,000"
+    context.close()
+
+
+def test_json_has_the_numbers_of_each_batch_and_writes_no_page(folder: Path) -> None:
+    done = run("report", folder, "--recursive", "--json")
+    assert done.returncode == 65
+    a, b, c = map(json.loads, done.stdout.splitlines())
+    assert a.pop("seconds") >= 0
+    assert a == {
+        "input": f"{folder}/a.json",
+        "job": None,
+        "articles": 3,
+        "picks": {"newspaper4k": 3, "readability": 0, "trafilatura": 0},
+        "agreement": 0.5,
+        "low_agreement": 1,
+        "without_text": 1,
+        "warnings": [],
+        "error": None,
+    }
+    assert (b["error"]["type"], b["error"]["exit_code"]) == ("InvalidJsonError", 65)
+    assert (c["input"], c["picks"]["trafilatura"]) == (f"{folder}/deep/c.json", 1)
+    assert not (folder / "selection_report").exists()
+
+
+def test_compressed_batches_and_json_lines_have_pages_of_their_own(folder: Path) -> None:
+    line = json.dumps(batches.picks_readability()) + "\n"
+    (folder / "a.jsonl").write_text(line)
+    (folder / "a.json.gz").write_bytes(gzip.compress((folder / "a.json").read_bytes()))
+    run("report", folder / "a.json", folder / "a.jsonl", folder / "a.json.gz")
+    assert names(folder / "selection_report") == [
+        "a.json.gz_report.html",
+        "a.jsonl_report.html",
+        "a_report.html",
+        "index.html",
+    ]
+
+
 # ------------------------------------------------------------------------------------- the queue
+
+
+def test_hostile_jobs_are_rows_and_stay_in_the_folder(tmp_path: Path) -> None:
+    """A client that can write to the server names any path and any id."""
+    jobs = [
+        JobStatus(id=HOSTILE, state=JobState.FAILED, path=path, error=None)
+        for path in ("\0.json", "../../x.json", "\ud800", "", HOSTILE, None)
+    ]
+    jobs += [
+        JobStatus(id="own", state=JobState.FINISHED, path="/in/\0.json", output="/in/\0.json"),
+        JobStatus(id="other", state=JobState.FINISHED),
+    ]
+    rows = list(rows_of_jobs(jobs, str(tmp_path / "pages"), PageOptions()))
+    assert len(rows) == len(jobs)
+    assert all(row.failure for row in rows)
+    index = Path(write_index(rows, str(tmp_path))).read_text()
+    assert "<script>alert" not in index
+    assert "&lt;script&gt;alert" in index
+    assert names(tmp_path) == ["index.html"]
 
 
 def worker(
