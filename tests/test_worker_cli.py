@@ -241,19 +241,17 @@ def test_local_selects_through_a_queue_of_its_own(folder: Path, workers: Workers
     )
     assert done.returncode == 0
     assert str(folder / "b_selected.json") in done.stdout
-    assert done.stdout.splitlines()[-2:] == [
-        f"report: {folder / 'a_report.html'}",
-        f"report: {folder / 'b_report.html'}",
-    ]
+    reports = folder / "selection_report"
+    assert done.stdout.splitlines()[-1] == f"report: {reports / 'index.html'}"
     assert sorted(os.listdir(folder)) == [
         "a.json",
-        "a_report.html",
         "a_selected.json",
         "b.json",
-        "b_report.html",
         "b_selected.json",
         "c.json",
+        "selection_report",
     ]
+    assert sorted(os.listdir(reports)) == ["a_report.html", "b_report.html", "index.html"]
 
 
 def test_local_takes_the_files_and_outputs_that_run_takes(folder: Path, workers: Workers) -> None:
@@ -261,7 +259,12 @@ def test_local_takes_the_files_and_outputs_that_run_takes(folder: Path, workers:
     done = run(workers, "local", folder / "[ab]*.json", "--output-dir", picked, TMPDIR=str(folder))
     assert done.returncode == 0
     assert "a_selected.json: left out" in done.stderr
-    assert sorted(os.listdir(picked)) == ["a_selected.json", "b_selected.json"]
+    assert sorted(os.listdir(picked)) == [
+        "a_selected.json",
+        "b_selected.json",
+        "selection_report",
+    ]
+    assert (picked / "selection_report" / "index.html").exists()
     assert not (folder / "b_selected.json").exists()
 
 
@@ -272,12 +275,14 @@ def test_local_with_json_prints_jobs_alone(folder: Path, workers: Workers) -> No
 
 
 def test_local_reports_that_a_page_cannot_be_written(folder: Path, workers: Workers) -> None:
-    (folder / "a_report.html").mkdir()
+    page = folder / "selection_report" / "a_report.html"
+    page.mkdir(parents=True)
     done = run(workers, "local", folder / "a.json", folder / "b.json", TMPDIR=str(folder))
     assert done.returncode == 73
     assert "a_report.html: the output exists and is not a regular file" in done.stderr
     assert (folder / "a_selected.json").exists()
-    assert (folder / "b_report.html").exists()
+    assert (page.parent / "b_report.html").exists()
+    assert "OutputError" in (page.parent / "index.html").read_text()
 
 
 def test_the_exit_code_of_local_is_that_of_the_failure(folder: Path, workers: Workers) -> None:
