@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -12,6 +13,9 @@ from selection import Decision, select_article
 from selection.text.backend import available
 from tests.support import browser
 from tests.support.queue_server import Events, Server, Workers, running_server
+
+# pytest-xdist sets it, and the commands that the tests run would wrap their tables.
+os.environ.pop("COLUMNS", None)
 
 # The marker of a test that uses one of these fixtures.
 _MARKERS = {"server": "queue", "stack": "queue", "browser": "browser"}
