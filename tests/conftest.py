@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -19,6 +20,9 @@ from tests.support.object_server import (
     running_proxy,
 )
 from tests.support.queue_server import Events, Server, Workers, running_server
+
+# pytest-xdist sets it, and the commands that the tests run would wrap their tables.
+os.environ.pop("COLUMNS", None)
 
 # The marker of a test that uses one of these fixtures.
 _MARKERS = {"server": "queue", "stack": "queue", "browser": "browser"}

@@ -67,6 +67,38 @@ def test_enqueue_twice_is_one_job(folder: Path, workers: Workers) -> None:
     assert json.loads(second.stdout)["state"] == "queued"
 
 
+def test_enqueue_says_what_was_enqueued_or_selected_already(folder: Path, workers: Workers) -> None:
+    path = folder / "a.json"
+    assert "already" not in run(workers, "enqueue", path).stderr
+    assert f"{path}: already enqueued\n" in run(workers, "enqueue", path).stderr
+    workers.start()
+    run(workers, "enqueue", path, "--wait")
+    for arguments in ([], ["--wait"]):
+        done = run(workers, "enqueue", path, *arguments)
+        assert f"{path}: already selected and unchanged; --force selects it again" in done.stderr
+        assert done.returncode == 0
+    assert "already" not in run(workers, "enqueue", path, "--wait", "--force").stderr
+
+
+def test_retry_of_all_failed_jobs_says_that_there_are_none(workers: Workers) -> None:
+    done = run(workers, "retry", "--failed")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "nothing to retry: the queue does not have a failed job" in done.stderr
+
+
+@pytest.mark.parametrize("columns", [60, 100])
+def test_tables_in_a_pipe_are_as_wide_as_columns_says(
+    folder: Path, workers: Workers, columns: int
+) -> None:
+    path = folder / ("long" * 30 + ".json")
+    batches.write(path, [batches.picks_newspaper4k()])
+    run(workers, "enqueue", path)
+    narrow = run(workers, "status", COLUMNS=str(columns)).stdout
+    assert max(map(len, narrow.splitlines())) <= columns
+    assert "queued" in narrow
+    assert str(path) in run(workers, "status", COLUMNS="").stdout
+
+
 def test_enqueue_goes_on_after_a_file_that_is_missing(folder: Path, workers: Workers) -> None:
     done = run(workers, "enqueue", folder / "nope.json", folder / "a.json", "--json")
     assert done.returncode == 66
@@ -283,6 +315,38 @@ def test_local_reports_that_a_page_cannot_be_written(folder: Path, workers: Work
     assert (folder / "a_selected.json").exists()
     assert (page.parent / "b_report.html").exists()
     assert "OutputError" in (page.parent / "index.html").read_text()
+
+
+def test_batches_that_fail_are_rows_of_the_index_of_local(folder: Path, workers: Workers) -> None:
+    missing = folder / "missing.json"
+    done = run(workers, "local", missing, folder / "c.json", folder / "a.json")
+    assert done.returncode == 66
+    reports = folder / "selection_report"
+    assert done.stdout.splitlines()[-1] == f"report: {reports / 'index.html'}"
+    assert sorted(os.listdir(reports)) == ["a_report.html", "index.html"]
+    index = (reports / "index.html").read_text()
+    assert "InputMissingError</strong> (exit code 66)" in index
+    assert "RootNotObjectError</strong> (exit code 65)" in index
+
+
+def test_the_report_of_the_queue_has_the_jobs_of_both_serializers(
+    folder: Path, workers: Workers
+) -> None:
+    stock = {"RQ_WORKER_CLASS": "rq.worker.Worker"}
+    workers.start()
+    run(workers, "enqueue", folder / "a.json", "--wait")
+    workers.stop()
+    workers.start(**stock)
+    run(workers, "enqueue", folder / "b.json", folder / "c.json", "--wait", **stock)
+    done = run(workers, "report", "--json")
+    assert done.returncode == 0
+    rows = {row["input"]: row for row in map(json.loads, done.stdout.splitlines())}
+    assert rows[str(folder / "a.json")]["picks"]["newspaper4k"] == 1
+    assert rows[str(folder / "b.json")]["picks"]["readability"] == 2
+    assert rows[str(folder / "c.json")]["error"]["type"] == "RootNotObjectError"
+    pages = folder / "pages"
+    assert run(workers, "report", "-o", pages).returncode == 0
+    assert sorted(os.listdir(pages)) == ["a_report.html", "b_report.html", "index.html"]
 
 
 def test_the_exit_code_of_local_is_that_of_the_failure(folder: Path, workers: Workers) -> None:

@@ -15,7 +15,7 @@ from selection.cli import runner as command
 from selection.cli.export import export
 from selection.cli.options import FILE, print_json, read_options, reading
 from selection.cli.plan import Planned, plan
-from selection.cli.printable import printable
+from selection.cli.printable import counted, printable
 from selection.cli.report import report
 from selection.cli.results import Outcome, Results
 from selection.cli.runs import RunOptions, outcomes
@@ -229,7 +229,7 @@ def verify(input: str, output: str, as_json: bool, lines: bool, skip_bad_lines: 
         print_json(result.as_dict())
     else:
         click.echo(
-            f"{printable(output)}: correct, {messages.counted(result.articles, 'article')} with "
+            f"{printable(output)}: correct, {counted(result.articles, 'article')} with "
             "correct picks, "
             f"{result.skipped:,} items skipped, every other byte as in the input"
         )

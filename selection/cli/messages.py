@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from selection.batch import Summary
-from selection.cli.printable import printable
+from selection.cli.printable import counted, printable
 from selection.errors import SelectionError
 from selection.explain import Explanation
 from selection.reader import Progress
@@ -55,11 +55,6 @@ def _wrapped(text: str) -> str:
 def log_error(error: SelectionError) -> None:
     """Log an error on one line."""
     log(f"error: {error}")
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number and its noun: 1 article, 1,200 articles."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 @contextmanager

@@ -20,8 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from selection.batch import Summary
-from selection.cli.messages import counted
-from selection.cli.printable import printable
+from selection.cli.printable import counted, printable
 from selection.explain import Explanation, arithmetic, sentences
 from selection.model import Candidate, Extractor, Rule
 from selection.reader import Progress

@@ -50,7 +50,7 @@ def report(output: str, limit: int, text_limit: int | None, as_json: bool) -> in
 
     \b
     Examples:
-      selection-worker report                      writes selection_report/index.html
+      selection-worker report              writes selection_report/index.html
       selection-worker report -o /data/report --limit 0
       selection-worker report --json > batches.jsonl
     """

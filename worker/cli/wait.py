@@ -18,8 +18,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from selection.cli.messages import counted, log
-from selection.cli.printable import printable
+from selection.cli.messages import log
+from selection.cli.printable import counted, printable
 from worker.settings import Settings
 from worker.state.job_state import ENDED, JobState
 from worker.state.status import JobStatus, read_jobs
