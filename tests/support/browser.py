@@ -30,7 +30,7 @@ _ARGUMENTS = [
 ]
 
 DESKTOP, PHONE = (1280, 900), (390, 844)
-
+Scheme = Literal["light", "dark"]
 
 MISSING = (
     "no Chromium: install it (Debian: apt-get install chromium) or let Playwright download its "
@@ -119,7 +119,7 @@ def opened(
     browser: Browser,
     file: Path,
     hash: str = "",
-    scheme: Literal["light", "dark"] = "light",
+    scheme: Scheme = "light",
     size: tuple[int, int] = DESKTOP,
     **options: Any,
 ) -> Iterator[Page]:
