@@ -31,7 +31,7 @@ _ARGUMENTS = [
 ]
 
 DESKTOP, PHONE = (1280, 900), (390, 844)
-
+Scheme = Literal["light", "dark"]
 
 MISSING = (
     "no Chromium: install it (Debian: apt-get install chromium) or let Playwright download its "
@@ -120,7 +120,7 @@ def opened(
     browser: Browser,
     file: Path,
     hash: str = "",
-    scheme: Literal["light", "dark"] = "light",
+    scheme: Scheme = "light",
     size: tuple[int, int] = DESKTOP,
     **options: Any,
 ) -> Iterator[Page]:

@@ -151,8 +151,8 @@ const showAround = (row) => {
 const showHead = (row) => {
   byId("article-place").replaceChildren(`Article ${row.index}`);
   if (row.id !== null && row.id !== row.name) byId("article-place").append(", id ", isolated(row.id));
-  byId("article-number").textContent =
-    `Articles are numbered from 0: selection explain --index ${row.index}`;
+  byId("article-number").append(
+    "Articles are numbered from 0: ", make("code", {}, `selection explain --index ${row.index}`));
   byId("article-heading").textContent = row.name; /* dir="auto" ignores a bdi element */
   byId("article-reason").replaceChildren(chip(row.pick), `: ${row.reason}.`);
   if (row.kinds.includes(vocabulary.low)) {
