@@ -9,10 +9,13 @@ import pytest
 
 from benchmarks import corpus, quality, tables
 from benchmarks.growth import exponent
+from benchmarks.object_server import BUCKET, running_server
 from benchmarks.quality import Match, Quality, Rated
 from benchmarks.result import Goal, Result, Settings, Table
+from selection import select_file
 from selection.model import Extractor
 from tests.support.batches import article, write
+from tests.support.command import run
 from tests.support.reference import choose
 
 
@@ -181,3 +184,16 @@ def test_every_language_has_articles_of_its_own(tmp_path: Path) -> None:
     assert len(set(texts)) == len(corpus.LANGUAGES)
     for text, language in zip(texts, corpus.LANGUAGES.values()):
         assert set(text) & set(language.letters)
+
+
+def test_the_server_of_the_measurements_gives_ranges_and_joins_parts(tmp_path: Path) -> None:
+    folder = tmp_path / "objects"
+    folder.mkdir()
+    # Two ranges and two parts.
+    corpus.write_generated(folder / "a.json", (8 << 20) + 1)
+    with running_server(folder) as environment:
+        done = run("run", f"s3://{BUCKET}/a.json", **environment)
+        assert done.returncode == 0, done.stderr
+    select_file(folder / "a.json", tmp_path / "local.json")
+    assert (folder / "a_selected.json").read_bytes() == (tmp_path / "local.json").read_bytes()
+    assert sorted(path.name for path in folder.iterdir()) == ["a.json", "a_selected.json"]
