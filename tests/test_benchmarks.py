@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ from benchmarks.result import Goal, Result, Settings, Table
 from selection import select_file
 from selection.model import Extractor
 from tests.support.batches import article, write
-from tests.support.command import run
+from tests.support.command import SELECTION
 from tests.support.reference import choose
 
 
@@ -192,8 +194,8 @@ def test_the_server_of_the_measurements_gives_ranges_and_joins_parts(tmp_path: P
     # Two ranges and two parts.
     corpus.write_generated(folder / "a.json", (8 << 20) + 1)
     with running_server(folder) as environment:
-        done = run("run", f"s3://{BUCKET}/a.json", **environment)
-        assert done.returncode == 0, done.stderr
+        command = [*SELECTION, "run", f"s3://{BUCKET}/a.json"]
+        subprocess.run(command, check=True, timeout=60, env={**os.environ, **environment})
     select_file(folder / "a.json", tmp_path / "local.json")
     assert (folder / "a_selected.json").read_bytes() == (tmp_path / "local.json").read_bytes()
     assert sorted(path.name for path in folder.iterdir()) == ["a.json", "a_selected.json"]

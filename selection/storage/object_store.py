@@ -146,8 +146,10 @@ def open_store(address: Address) -> S3Store | GCSStore | AzureStore:
     try:
         if address.scheme == "s3":
             return open_s3(address.bucket, bucket_url(address.bucket))
-        kind = store.GCSStore if address.scheme == "gs" else store.AzureStore
-        return kind(address.bucket, client_options=_options(), retry_config=_RETRIES)
+        if address.scheme == "gs":
+            return store.GCSStore(address.bucket, client_options=_options(), retry_config=_RETRIES)
+        options = _options(allow_http=_azure_endpoint().startswith("http://"))
+        return store.AzureStore(address.bucket, client_options=options, retry_config=_RETRIES)
     except Exception:
         # The library's message can have the value of a variable.
         raise CredentialsError(
@@ -182,6 +184,11 @@ def bucket_url(bucket: str, environment: Mapping[str, str] = os.environ) -> str:
     elif environment.get("AWS_VIRTUAL_HOSTED_STYLE_REQUEST", "").lower() == "true":
         return endpoint.rstrip("/")
     return f"{endpoint.rstrip('/')}/{bucket}"
+
+
+def _azure_endpoint(environment: Mapping[str, str] = os.environ) -> str:
+    names = ("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT")
+    return next((environment[name] for name in names if environment.get(name)), "")
 
 
 def _options(allow_http: bool = False) -> ClientConfig:
