@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import filecmp
+import resource
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -40,8 +41,9 @@ HOW = (
     "Generated batches in a server of the S3 protocol on this machine, which sends and stores "
     "files, so that nothing of a network is measured. One process decides. One run each, the "
     "smallest the median of {runs}. Seconds are those of the whole command, of a worker those of "
-    "the job. Memory is that of the command without the server of the objects: peak RSS of one "
-    "process, peak PSS of several (the server of the queue, the worker and its work-horse)."
+    "the job. CPU seconds and memory are those of the command without the server of the objects: "
+    "peak RSS of one process, peak PSS of several (the server of the queue, the worker and its "
+    "work-horse)."
 )
 
 
@@ -50,6 +52,7 @@ class _Run:
     way: str
     megabytes: float
     seconds: float
+    cpu: float
     memory: Memory | None
 
     @property
@@ -59,7 +62,8 @@ class _Run:
         return self.memory.rss if self.memory.processes == 1 else self.memory.pss
 
     def cells(self) -> tuple[Cell, ...]:
-        return self.megabytes, self.way, self.seconds, self.megabytes / self.seconds, self.peak
+        rate = self.megabytes / self.seconds
+        return self.megabytes, self.way, self.seconds, rate, self.cpu, self.peak
 
 
 def measure(settings: Settings) -> Result:
@@ -73,7 +77,7 @@ def measure(settings: Settings) -> Result:
         growth = high / low if high and low else None
         what = f"peak memory of the largest object to the smallest, {way}"
         goals.append(Goal(what, growth, GROWTH_LIMIT, at_most=True))
-    head = ("MB", "way", "seconds", "MB a second", "peak MB")
+    head = ("MB", "way", "seconds", "MB a second", "CPU seconds", "peak MB")
     table = Table("Object storage", head, tuple(one.cells() for one in runs))
     return Result("storage", HOW.format(runs=settings.runs), (table,), tuple(goals))
 
@@ -112,10 +116,12 @@ def _ways(folder: Path, source: Path, environment: Mapping[str, str]) -> list[_R
     found = []
     for way, command in commands.items():
         printed = folder / "printed"
+        before = _cpu_seconds()
         seconds, memory = run_watched(command, environment, printed)
+        cpu = _cpu_seconds() - before
         if way in (WORKER, LOCAL_WORKER):
             seconds = float(printed.read_text())
-        found.append(_Run(way, megabytes, seconds, memory))
+        found.append(_Run(way, megabytes, seconds, cpu, memory))
     own, fetched = source.with_name("batch_selected.json"), source.with_name("output.json")
     if not filecmp.cmp(own, fetched, shallow=False):
         raise SystemExit("the outputs of the ways differ")
@@ -124,12 +130,23 @@ def _ways(folder: Path, source: Path, environment: Mapping[str, str]) -> list[_R
     return found
 
 
+def _cpu_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def _medians(runs: Sequence[_Run]) -> list[_Run]:
     """Return one run for each size and way, with the median of the seconds."""
     by_kind: dict[tuple[float, str], list[_Run]] = {}
     for one in runs:
         by_kind.setdefault((one.megabytes, one.way), []).append(one)
     return [
-        _Run(way, megabytes, median(one.seconds for one in same), same[0].memory)
+        _Run(
+            way,
+            megabytes,
+            median(one.seconds for one in same),
+            median(one.cpu for one in same),
+            same[0].memory,
+        )
         for (megabytes, way), same in by_kind.items()
     ]
