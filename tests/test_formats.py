@@ -547,7 +547,7 @@ def test_a_signal_ends_a_run_whose_reader_does_not_read(
     os.read(process.stdout.fileno(), 1)  # it writes more than a pipe takes
     process.send_signal(number)
     assert process.wait(60) == 128 + number
-    process.communicate()
+    process.communicate(timeout=60)
 
 
 def test_a_pipe_is_not_an_input_of_the_library(tmp_path: Path) -> None:
