@@ -17,6 +17,7 @@ test: $(VENV)/test.stamp
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/python -m tests.support.browser
+	$(VENV)/bin/python -m tests.support.azure_server
 	$(VENV)/bin/pytest --quiet --numprocesses 2
 
 # What needs no server, no browser and little time, for the work in between.
@@ -24,7 +25,7 @@ check: $(VENV)/test.stamp
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
-	$(VENV)/bin/pytest --quiet --numprocesses auto -m "not queue and not browser and not slow"
+	$(VENV)/bin/pytest --quiet --numprocesses auto -m "not queue and not browser and not azure and not slow"
 
 robustness: $(VENV)/test.stamp
 	$(VENV)/bin/python -m robustness $(if $(LONG),--long)

@@ -106,8 +106,9 @@ def run(
 ) -> int:
     """Copy each FILE to <name>_selected.json with a pick per article.
 
-    A FILE is a batch, a pattern, a folder or - (standard input, whose output is standard output).
-    A batch is JSON or JSON Lines, also compressed. *_selected.json are left out. Below
+    A FILE is a batch, a pattern, a folder, an address of object storage (s3://, gs://, az://) or -
+    (standard input, whose output is standard output). A batch is JSON or JSON Lines, also
+    compressed. *_selected.json are left out. Below
     --output-dir the batches keep their folders, from the deepest that all FILEs have in common.
 
     A file that fails does not stop the others; the exit code is that of the first failure.
@@ -121,8 +122,12 @@ def run(
       selection run batch.json -o picked.json
       selection run out/*.json --output-dir picked --json
       selection run data --recursive -o picked/ --if-changed
-      selection run batch.jsonl.gz             writes batch_selected.jsonl.gz
+      selection run batch.json.gz              writes batch_selected.json.gz
+      selection run articles.jsonl             writes articles_selected.jsonl
+      selection run crawl.log.zst --lines -o picked.jsonl.gz
       zcat batch.json.gz | selection run - | zstd > picked.json.zst
+      selection run s3://bucket/in/batch.json  writes batch_selected.json there
+      selection run gs://bucket/in/ --output-dir az://container/picked/
     """
     planned = plan(files, output, output_dir, recursive=recursive)
     messages.log_left_out(planned.left_out)

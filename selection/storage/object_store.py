@@ -163,9 +163,11 @@ def open_store(address: Address) -> S3Store | GCSStore | AzureStore:
     try:
         if address.scheme == "s3":
             return open_s3(address.bucket, bucket_url(address.bucket))
-        _endpoint(_AZURE_ENDPOINTS if address.scheme == "az" else (), os.environ)
-        kind = store.GCSStore if address.scheme == "gs" else store.AzureStore
-        return kind(address.bucket, client_options=_options(), retry_config=_RETRIES)
+        if address.scheme == "gs":
+            return store.GCSStore(address.bucket, client_options=_options(), retry_config=_RETRIES)
+        endpoint = _endpoint(_AZURE_ENDPOINTS, os.environ) or ""
+        options = _options(allow_http=endpoint.startswith("http://"))
+        return store.AzureStore(address.bucket, client_options=options, retry_config=_RETRIES)
     except _EndpointValueError as error:
         raise EndpointError(str(error), path=str(address)) from None
     except Exception:
