@@ -34,7 +34,7 @@ from selection.stream.lines import unparsed_lines
 from selection.stream.parts import Item
 from selection.verify import verify_files
 from tests.support import batches
-from tests.support.command import SELECTION, run, shell
+from tests.support.command import SELECTION, piped, run, shell
 from tests.support.documents import Document, documents, unhurried
 from worker.jobs import select_batch
 
@@ -399,12 +399,6 @@ def test_a_folder_gives_its_lines_and_compressed_files(tmp_path: Path) -> None:
 
 
 # Pipes
-
-
-def piped(data: bytes, *args: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [*SELECTION, *args], input=data, capture_output=True, timeout=60, check=False
-    )
 
 
 @pytest.mark.parametrize("name", ["-", "/dev/stdin"])

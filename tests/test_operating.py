@@ -27,6 +27,7 @@ from rq.serializers import JSONSerializer
 
 import worker
 from tests.support import batches
+from tests.support.command import run_worker
 from tests.support.queue_server import Events, Server, Workers, children
 from worker import health
 from worker.address import AddressError, find_address, parse_url
@@ -43,14 +44,7 @@ FUNCTION = "worker.jobs.select_batch"
 def run(
     workers: Workers, *arguments: str | Path, cwd: Path | None = None, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-P", "-m", "worker", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        env={**workers.environment, **environment},
-        timeout=60,
-        cwd=cwd,
-    )
+    return run_worker({**workers.environment, **environment}, *arguments, cwd=cwd)
 
 
 @pytest.fixture
