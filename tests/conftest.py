@@ -11,7 +11,10 @@ import pytest
 from selection import Decision, select_article
 from selection.text.backend import available
 from tests.support import browser
+from tests.support.examples import register_profiles
 from tests.support.queue_server import Events, Server, Workers, running_server
+
+register_profiles()
 
 # The marker of a test that uses one of these fixtures.
 _MARKERS = {"server": "queue", "stack": "queue", "browser": "browser"}

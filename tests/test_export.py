@@ -29,7 +29,6 @@ from tests.support.batches import COMMON, OTHER
 from tests.support.command import run
 
 EXAMPLE = Path(__file__).parents[1] / "examples/river_plate_extracted.json"
-PAGES = Path(__file__).parents[2] / "shared" / "data" / "pages181.json"
 TEXT_FIELDS = {"newspaper4k": "text", "readability": "cleaned_text", "trafilatura": "text"}
 
 
@@ -93,10 +92,8 @@ def test_parquet_has_the_documented_types(selected: Path, tmp_path: Path) -> Non
     assert polars.read_parquet(table).to_dicts() == rows(tmp_path / "t.jsonl")
 
 
-@pytest.mark.parametrize("path", [EXAMPLE, PAGES], ids=["sample", "pages"])
+@pytest.mark.parametrize("path", batches.REAL, ids=lambda path: path.name)
 def test_the_texts_are_those_of_the_picked_blocks(path: Path, tmp_path: Path) -> None:
-    if not path.exists():
-        pytest.skip("the pages are not part of the project")
     output = Path(select_file(path, tmp_path / "x_selected.json").output)
     assert run("export", output, "-o", tmp_path / "t.parquet").returncode == 0
     articles = json.loads(output.read_text(encoding="utf-8"))["articles"]
