@@ -37,6 +37,7 @@ from tests.support import batches
 from tests.support.command import SELECTION, piped, run, shell
 from tests.support.documents import Document, documents
 from tests.support.examples import examples
+from tests.support.process import read
 from worker.jobs import select_batch
 
 if sys.version_info >= (3, 14):
@@ -539,10 +540,10 @@ def test_a_signal_ends_a_run_whose_reader_does_not_read(
         [*SELECTION, "run", str(path), "-o", "-"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     assert process.stdout
-    os.read(process.stdout.fileno(), 1)  # it writes more than a pipe takes
+    read(process.stdout.fileno())  # it writes more than a pipe takes
     process.send_signal(number)
     assert process.wait(60) == 128 + number
-    process.communicate()
+    process.communicate(timeout=60)
 
 
 def test_a_pipe_is_not_an_input_of_the_library(tmp_path: Path) -> None:

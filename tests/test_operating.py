@@ -32,7 +32,7 @@ from tests.support.queue_server import Events, Server, Workers, children
 from worker import health
 from worker.address import AddressError, find_address, parse_url
 from worker.cli import tables
-from worker.processes import identity, runs
+from worker.processes import identity, is_running
 from worker.settings import Settings, SettingsError
 from worker.state.job_state import JobState
 from worker.state.registrations import WorkerRegistration, registration_fields
@@ -345,11 +345,11 @@ def test_health_is_of_a_living_process_and_not_of_a_zombie(workers: Workers) -> 
     assert select.select([ended], [], [], 60)[0]
     os.close(ended)
     # It has ended, and its parent has not waited for it yet.
-    assert not runs(process.pid)
-    assert runs(os.getpid())
+    assert not is_running(process.pid)
+    assert is_running(os.getpid())
     process.wait(60)
-    assert not runs(process.pid)
-    assert not runs(0)
+    assert not is_running(process.pid)
+    assert not is_running(0)
 
 
 def test_health_knows_its_own_worker_from_that_of_another_container(
