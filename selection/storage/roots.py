@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from selection.storage.address import is_address
-from selection.storage.object_address import Address, parse_address
 from selection.storage.transient import is_transient
+
+if TYPE_CHECKING:
+    from selection.storage.object_address import Address
 
 
 def is_file_inside(roots: Sequence[str], path: str, opened: os.stat_result) -> bool:
@@ -57,6 +60,9 @@ def is_address_inside(roots: Sequence[str], name: str) -> bool:
     """
     if not roots:
         return True
+    # A run on local files does not import it.
+    from selection.storage.object_address import parse_address
+
     try:
         address = parse_address(name)
         allowed = [parse_address(root) for root in roots if is_address(root)]
