@@ -13,6 +13,7 @@ import pytest
 from selection import Decision, select_article
 from selection.text.backend import available
 from tests.support import azure_server, browser
+from tests.support.examples import register_profiles
 from tests.support.object_server import (
     ObjectServer,
     Proxy,
@@ -23,6 +24,8 @@ from tests.support.queue_server import Events, Server, Workers, running_server
 
 # pytest-xdist sets it, and the commands that the tests run would wrap their tables.
 os.environ.pop("COLUMNS", None)
+
+register_profiles()
 
 # The marker of a test that uses one of these fixtures.
 _MARKERS = {"server": "queue", "stack": "queue", "browser": "browser", "azure": "azure"}
@@ -39,17 +42,18 @@ def pytest_report_header() -> list[str]:
     skipped = "its tests are skipped"
     otherwise = f"{browser.MISSING}; {'its tests fail' if browser.is_ci() else skipped}"
     header = [f"browser: {browser.chromium() or otherwise}"]
-    if azure_server.must_run():
-        return [*header, f"azurite: {azure_server.azurite() or azure_server.MISSING}"]
+    if azure_server.azurite():
+        return [*header, f"azurite: {azure_server.azurite()}"]
     return [*header, f"azurite: {azure_server.MISSING}; {skipped}"]
 
 
 # First, so that -m selects by these markers.
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests by their fixtures; skip those of what is missing. In CI they fail.
+    """Mark the tests by their fixtures; skip those of what is missing.
 
-    Azurite is installed in CI where there is Node.js, and not needed elsewhere: it has 360 MB.
+    In CI a missing browser is a failure. Azurite is optional everywhere: it needs Node.js and
+    360 MB.
     """
     for item in items:
         fixtures = getattr(item, "fixturenames", [])
@@ -59,7 +63,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if in_browser and not browser.is_ci() and browser.chromium() is None:
         for item in in_browser:
             item.add_marker(pytest.mark.skip(reason=browser.MISSING))
-    if not azure_server.must_run():
+    if not azure_server.azurite():
         for item in items:
             if item.get_closest_marker("azure"):
                 item.add_marker(pytest.mark.skip(reason=azure_server.MISSING))

@@ -258,7 +258,7 @@ def test_a_stopped_run_reports_what_is_done_and_what_is_not(
 ) -> None:
     batches.write(tmp_path / "a.json", [])
     os.mkfifo(tmp_path / "b.json")
-    batches.write_long(tmp_path / "c.json", 2000)
+    batches.write_long(tmp_path / "c.json", 400)
     batches.write(tmp_path / "d.json", [])
     process = frozen_while_it_writes(
         partial(

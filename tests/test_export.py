@@ -32,7 +32,6 @@ from tests.support.batches import COMMON, OTHER
 from tests.support.command import run
 
 EXAMPLE = Path(__file__).parents[1] / "examples/river_plate_extracted.json"
-PAGES = Path(__file__).parents[2] / "shared" / "data" / "pages181.json"
 TEXT_FIELDS = {"newspaper4k": "text", "readability": "cleaned_text", "trafilatura": "text"}
 
 
@@ -96,13 +95,13 @@ def test_parquet_has_the_documented_types(selected: Path, tmp_path: Path) -> Non
     assert polars.read_parquet(table).to_dicts() == rows(tmp_path / "t.jsonl")
 
 
-@pytest.mark.parametrize("source", ["sample", "made", *(["pages"] if PAGES.is_file() else [])])
+@pytest.mark.parametrize("path", [*batches.REAL, None], ids=lambda path: path and path.name)
 def test_each_reader_of_parquet_finds_the_texts_of_the_picked_blocks(
-    source: str, tmp_path: Path
+    path: Path | None, tmp_path: Path
 ) -> None:
-    made = tmp_path / "made.json"
-    corpus.write(made, corpus.multilingual(3 * len(corpus.LANGUAGES), 60))
-    path = {"sample": EXAMPLE, "made": made, "pages": PAGES}[source]
+    if path is None:
+        path = tmp_path / "generated.json"
+        corpus.write(path, corpus.multilingual(3 * len(corpus.LANGUAGES), 60))
     table = tmp_path / "t.parquet"
     output = Path(select_file(path, tmp_path / "x_selected.json").output)
     assert run("export", output, "-o", table).returncode == 0

@@ -29,11 +29,12 @@ MANY = 10_000
 
 
 def workers() -> list[int]:
-    """Return the process ids of this process's children."""
+    """Return the process ids of this process's children, except servers of commands."""
     return [
         int(child)
         for task in Path("/proc/self/task").iterdir()
         for child in (task / "children").read_text().split()
+        if b"command_server" not in Path("/proc", child, "cmdline").read_bytes()
     ]
 
 

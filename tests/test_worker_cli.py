@@ -14,6 +14,7 @@ import pytest
 
 import worker
 from tests.support import batches
+from tests.support.command import run_worker
 from tests.support.process import SECONDS, line_with
 from tests.support.queue_server import Events, Server, Workers, children, kill
 from worker.cli.commands import selection_worker
@@ -22,13 +23,7 @@ from worker.cli.commands import selection_worker
 def run(
     workers: Workers, *arguments: str | Path, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "worker", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        env={**workers.environment, **environment},
-        timeout=60,
-    )
+    return run_worker({**workers.environment, **environment}, *arguments)
 
 
 @pytest.fixture

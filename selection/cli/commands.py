@@ -10,8 +10,7 @@ from typing import Any, NoReturn
 import click
 
 from selection.batch import Summary
-from selection.cli import messages
-from selection.cli import runner as command
+from selection.cli import messages, runner
 from selection.cli.export import export
 from selection.cli.options import FILE, print_json, read_options, reading
 from selection.cli.plan import Planned, plan
@@ -247,4 +246,4 @@ selection.add_command(export)
 
 def main() -> NoReturn:
     """Run ``selection`` with the process's arguments."""
-    command.run(selection)
+    runner.run(selection)

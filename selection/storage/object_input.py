@@ -19,7 +19,7 @@ from selection.errors import (
     ReadError,
     SelectionError,
 )
-from selection.storage.object_address import Address, is_inside_roots, parse_address
+from selection.storage.object_address import Address, parse_address
 from selection.storage.object_store import (
     Fault,
     fault_of,
@@ -28,6 +28,7 @@ from selection.storage.object_store import (
     setup_error,
     start,
 )
+from selection.storage.roots import is_address_inside
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta
@@ -72,7 +73,7 @@ class ObjectInput:
     def __init__(self, path: str, roots: Sequence[str] = ()) -> None:
         self.path = path
         self._address = _parsed(path)
-        if not is_inside_roots(path, roots):
+        if not is_address_inside(roots, path):
             raise InputForbiddenError("this object is outside the allowed folders", path=path)
         self._store: ObjectStore = open_store(self._address)
         found = self._head()

@@ -20,7 +20,7 @@ from selection.errors import (
 )
 from selection.storage.address import is_address
 from selection.storage.interface import Input
-from selection.storage.object_address import Address, is_inside_roots, parse_address
+from selection.storage.object_address import Address, parse_address
 from selection.storage.object_store import (
     Fault,
     fault_of,
@@ -30,6 +30,7 @@ from selection.storage.object_store import (
     start,
 )
 from selection.storage.object_uploads import Uploads
+from selection.storage.roots import is_address_inside
 
 if TYPE_CHECKING:
     from obstore import WritableFile
@@ -186,7 +187,7 @@ def check_address(path: str, source: Input, roots: Sequence[str] = ()) -> Addres
         raise OutputNameError(str(error), path=path.encode("utf-8", "replace").decode()) from None
     if address.is_folder:
         raise OutputNameError("this is the address of a folder; name an object", path=path)
-    if not is_inside_roots(path, roots):
+    if not is_address_inside(roots, path):
         raise OutputForbiddenError("the output is outside the allowed folders", path=path)
     if is_address(source.path) and parse_address(source.path) == address:
         raise OutputIsInputError("the output is the input; name another", path=path)

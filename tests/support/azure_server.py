@@ -1,7 +1,4 @@
-"""Azurite, the Blob Storage server that Microsoft gives for tests, run as a process.
-
-``python -m tests.support.azure_server`` installs it from npm in continuous integration.
-"""
+"""Azurite, the Blob Storage server that Microsoft gives for tests, run as a process."""
 
 from __future__ import annotations
 
@@ -21,7 +18,6 @@ from urllib.parse import quote
 from urllib.request import Request, urlopen
 from xml.etree import ElementTree
 
-from tests.support.browser import is_ci
 from tests.support.process import SECONDS, line_with
 
 # The account and the key of every Azurite, as documented.
@@ -40,19 +36,6 @@ def azurite() -> str | None:
     """Find the program: one on PATH, or that of the folder ``build``."""
     own = _FOLDER / "node_modules" / ".bin" / "azurite-blob"
     return shutil.which("azurite-blob") or (str(own) if own.exists() else None)
-
-
-def must_run() -> bool:
-    """Return whether its tests run: it is installed, or this is CI with Node.js."""
-    return azurite() is not None or (is_ci() and shutil.which("npm") is not None)
-
-
-def install() -> None:
-    """Install it in CI, unless it is installed or there is no npm to install it with."""
-    if must_run() and azurite() is None:
-        print(f"azurite: installing {VERSION} with npm", flush=True)
-        npm = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(_FOLDER)]
-        subprocess.run([*npm, f"azurite@{VERSION}"], check=True, timeout=600)
 
 
 class AzureServer:
@@ -132,7 +115,3 @@ def running_azure_server(folder: Path) -> Iterator[AzureServer]:
         process.wait(SECONDS)
         assert process.stdout is not None
         process.stdout.close()
-
-
-if __name__ == "__main__":
-    install()
