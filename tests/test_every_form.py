@@ -175,7 +175,10 @@ def in_store(store: ObjectServer, data: bytes, suffix: str = "", ending: str = "
 # Each form removes its files after a batch.
 cleaned = settings(
     examples(40),
-    suppress_health_check=[*examples(40).suppress_health_check, HealthCheck.function_scoped_fixture],
+    suppress_health_check=[
+        *examples(40).suppress_health_check,
+        HealthCheck.function_scoped_fixture,
+    ],
 )
 
 FAST = ("file.gz", "file.zst", "pipe", "pipe.gz", "object")
