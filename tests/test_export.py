@@ -181,7 +181,7 @@ def test_csv_quotes_what_it_must(tmp_path: Path) -> None:
 def test_columns_and_agreement_choose(selected: Path, tmp_path: Path) -> None:
     done = run("export", selected, "--columns", "tokens,index", "--min-agreement", "0.5")
     assert done.stdout.splitlines() == ['{"tokens": 10, "index": 0}', '{"tokens": 10, "index": 1}']
-    assert "2 rows from 1 batch, 1 articles left out by their agreement" in done.stderr
+    assert "2 rows from 1 batch, 1 article left out by their agreement" in done.stderr
     wrong = run("export", selected, "--columns", "index,colour")
     assert wrong.returncode == 2
     assert "there is no column 'colour'" in wrong.stderr
