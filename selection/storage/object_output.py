@@ -27,6 +27,7 @@ from selection.storage.object_store import (
     fault_of,
     leave,
     open_store,
+    result_of,
     start,
 )
 from selection.storage.object_uploads import Record, Uploads
@@ -136,7 +137,7 @@ class ObjectOutput:
 
     def _result(self, future: Future[_T]) -> _T:
         try:
-            return future.result()
+            return result_of(future)
         except SelectionError:
             raise
         except Exception as error:
@@ -150,7 +151,7 @@ class ObjectOutput:
         # A writer that is not closed completes nothing.
         del self._writer
         with suppress(Exception):
-            start(self._upload.abort).result()
+            result_of(start(self._upload.abort))
 
     def _refusal(self, error: Exception) -> SelectionError:
         fault, words = fault_of(error)
