@@ -20,6 +20,7 @@ from robustness import (
     queue_attacks,
     queue_soak,
     reading_attacks,
+    storage_attacks,
 )
 from robustness.table import Table
 
@@ -32,6 +33,7 @@ KINDS: dict[str, Callable[[Table, bool, int], None]] = {
     "concurrent-writers": concurrent_writers.run,
     "environments": environments.run,
     "file-attacks": file_attacks.run,
+    "storage": storage_attacks.run,
 }
 
 

@@ -34,6 +34,14 @@ def generate_large(randomness: random.Random, megabytes: int) -> ExpectedBatch:
     return with_picks(articles * times, {"source": f"batch {randomness.random()}"})
 
 
+def with_article_members(batch: ExpectedBatch, members: dict[str, Any]) -> ExpectedBatch:
+    """Return a batch whose articles begin with these members, which no rule reads."""
+    begin = f"{json.dumps(members)[:-1]}, ".encode()
+    return ExpectedBatch(
+        *(text.replace(b'{"id": ', begin + b'"id": ') for text in (batch.input, batch.output))
+    )
+
+
 def with_picks(articles: list[dict[str, Any]], root: dict[str, Any]) -> ExpectedBatch:
     """Return the batch of these articles with the picks of the reference implementation."""
     texts = [json.dumps(article) for article in articles]

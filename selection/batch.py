@@ -31,8 +31,8 @@ from selection.storage.opening import (
     check_output,
     format_without_name,
     is_pipe,
-    open_input,
     open_output,
+    open_stored,
 )
 from selection.stream.parts import Gap
 from selection.stream.splice import insert_pick
@@ -132,7 +132,7 @@ def select_file(
         options=options,
         compression_level=compression_level,
     )
-    if jobs == 1 or not is_large(path):
+    if jobs == 1 or not is_large(path, roots):
         return select(None)
     # The pool takes longer to import than a small batch takes to select.
     from selection.parallel.pool import Pool
@@ -168,21 +168,24 @@ def select_batch(batch: Mapping[str, Any]) -> dict[str, Any]:
     return {**batch, "articles": articles}
 
 
-def is_large(path: str) -> bool:
+def is_large(path: str, roots: Sequence[str] = ()) -> bool:
     """Return whether a batch can be worth more than one process, which every pipe can."""
-    return is_pipe(path) or size_of(path) >= WORTH_WORKERS
+    return is_pipe(path) or decompressed_size(path, stored_size(path, roots)) >= WORTH_WORKERS
 
 
-def size_of(path: str) -> int:
-    """Return about how many bytes a batch has; 0 if that cannot be found out."""
-    with suppress(OSError, ValueError, SelectionError):
-        if is_address(path):
-            with closing(open_input(path)) as source:
-                size = source.size or 0
-        else:
-            size = os.stat(path).st_size
-        return size * _TIMES_DECOMPRESSED if compression_of(path) else size
+def stored_size(path: str, roots: Sequence[str] = ()) -> int:
+    """Return how many bytes a batch has, compressed or not; 0 if that cannot be found out.
+
+    Nothing is read, and nothing outside the roots is looked at.
+    """
+    with suppress(SelectionError), closing(open_stored(path, roots)) as source:
+        return source.size or 0
     return 0
+
+
+def decompressed_size(path: str, size: int) -> int:
+    """Return about how many bytes of JSON a batch of ``size`` bytes has, by its name."""
+    return size * _TIMES_DECOMPRESSED if compression_of(path) else size
 
 
 def select_with(
@@ -253,15 +256,15 @@ def check_files(
         path, output, roots: as for :func:`select_file`.
 
     Returns:
-        What is read, its size, and the path of its output. The first is the path, links
-        resolved, and the version, which differ between two versions of a batch.
+        What is read, its size as it is stored, and the path of its output. The first is the
+        path, links resolved, and the version, which differ between two versions of a batch.
 
     Raises:
         InputError, OutputError, TransferError: as :func:`select_file`.
     """
     target = default_output(path) if output is None else output
-    with BatchReader(path, roots) as reader:
+    with closing(open_stored(path, roots)) as source:
         with suppress(OutputFolderMissingError):
-            check_output(target, reader.input, roots)
+            check_output(target, source, roots)
         name = path if is_address(path) else os.path.realpath(path)
-        return (name, *reader.input.version), reader.input.size, target
+        return (name, *source.version), source.size, target

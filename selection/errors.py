@@ -235,6 +235,12 @@ class CredentialsError(SelectionError):
     exit_code = 77
 
 
+class EndpointError(SelectionError):
+    """The endpoint of the object store is not a URL, or its host does not exist."""
+
+    exit_code = 68
+
+
 class ExtraMissingError(SelectionError):
     """A library that is needed is not installed; the message names the extra that has it."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,12 @@ from selection import Decision, select_article
 from selection.text.backend import available
 from tests.support import browser
 from tests.support.examples import register_profiles
+from tests.support.object_server import (
+    ObjectServer,
+    Proxy,
+    running_object_server,
+    running_proxy,
+)
 from tests.support.queue_server import Events, Server, Workers, running_server
 
 register_profiles()
@@ -69,3 +76,31 @@ def workers(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 @pytest.fixture
 def events(server: Server) -> Events:
     return Events(server.client())
+
+
+@pytest.fixture(scope="session")
+def object_server() -> Iterator[ObjectServer]:
+    with running_object_server() as started:
+        yield started
+
+
+@pytest.fixture
+def store(
+    object_server: ObjectServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> ObjectServer:
+    """Empty the server, and use it by the environment's variables."""
+    object_server.reset()
+    for name, value in object_server.environment().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    object_server.put("in/a.json", b"0123456789")
+    return object_server
+
+
+@pytest.fixture
+def proxy(store: ObjectServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
+    """Use the server through a proxy."""
+    with running_proxy(store) as started:
+        for name, value in started.environment.items():
+            monkeypatch.setenv(name, value)
+        yield started

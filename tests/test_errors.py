@@ -20,6 +20,7 @@ from selection.errors import (
     NotANumberError,
     RootNotObjectError,
 )
+from tests.support.broken import AFTER, BEFORE, OTHER_ENCODINGS, VALID, WRONG_VALUES
 from tests.support.json_reference import Members, parsed_batch
 
 PICKS = {"newspaper4k", "readability", "trafilatura"}
@@ -44,14 +45,6 @@ def place(error: DataError) -> tuple[int | None, int | None, int | None, int | N
 
 # --------------------------------------------------------------- a value in an article
 
-# The wrong value is always at byte 62, in line 4 at column 22, in article 0:
-#   line 1    2 bytes: {\n
-#   line 2   19 bytes: two spaces, "título" of 9, colon, space, "ñ" of 4, comma, \n
-#   line 3   16 bytes: two spaces, "articles" of 10, colon, space, [, \n
-#   line 4   25 bytes before it, 21 characters: é has two bytes and the emoji four
-BEFORE = '{\n  "título": "ñ",\n  "articles": [\n    {"a": "é😀", "b": '.encode()
-AFTER = b"},\n    {}\n  ]\n}\n"
-
 
 def test_the_file_around_the_wrong_value_is_right(tmp_path: Path) -> None:
     path = tmp_path / "batch.json"
@@ -62,62 +55,7 @@ def test_the_file_around_the_wrong_value_is_right(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("value", "kind", "offset"),
-    [
-        # The offset is that of the first byte with which it cannot be JSON any more.
-        pytest.param(b"NaN", NotANumberError, 0, id="NaN"),
-        pytest.param(b"-NaN", NotANumberError, 0, id="-NaN"),
-        pytest.param(b"Infinity", NotANumberError, 0, id="Infinity"),
-        pytest.param(b"-Infinity", NotANumberError, 0, id="-Infinity"),
-        pytest.param(b"nan", InvalidJsonError, 1, id="nan"),
-        pytest.param(b"None", InvalidJsonError, 0, id="None"),
-        pytest.param(b"True", InvalidJsonError, 0, id="True"),
-        pytest.param(b"tru", InvalidJsonError, 3, id="half a literal"),
-        pytest.param(b"undefined", InvalidJsonError, 0, id="undefined"),
-        pytest.param(b"'x'", InvalidJsonError, 0, id="single quotes"),
-        pytest.param(b"01", InvalidJsonError, 1, id="leading zero"),
-        pytest.param(b"+1", InvalidJsonError, 0, id="plus sign"),
-        pytest.param(b".5", InvalidJsonError, 0, id="no digit before the point"),
-        pytest.param(b"1.", InvalidJsonError, 2, id="no digit after the point"),
-        pytest.param(b"1e", InvalidJsonError, 2, id="no digit in the exponent"),
-        pytest.param(b"-", InvalidJsonError, 1, id="no digit after the minus"),
-        pytest.param(b"0x1F", InvalidJsonError, 1, id="hexadecimal"),
-        pytest.param(b"1_000", InvalidJsonError, 1, id="underscore in a number"),
-        pytest.param(b"9" * 5000 + b"x", InvalidJsonError, 5000, id="letter in a long number"),
-        pytest.param(b"--" + b"9" * 5000, InvalidJsonError, 1, id="two signs, long number"),
-        pytest.param(
-            b"[" + b"9" * 5000 + b",--" + b"9" * 5000 + b"]",
-            InvalidJsonError,
-            5003,
-            id="two signs, two long numbers",
-        ),
-        pytest.param(b"9" * 5000 + b".}", InvalidJsonError, 5001, id="long number cut off"),
-        pytest.param(b"[" + b"9" * 5000 + b", NaN", NotANumberError, 5003, id="after a long one"),
-        pytest.param(b'"\\x41"', InvalidJsonError, 2, id="unknown escape"),
-        pytest.param(b'"\\u12g4"', InvalidJsonError, 5, id="escape that is not hexadecimal"),
-        pytest.param(b'"\\ud83d\\u1"', InvalidJsonError, 10, id="half an escape"),
-        pytest.param(b'"a\nb"', InvalidJsonError, 2, id="line break in a string"),
-        pytest.param(b'"a\tb"', InvalidJsonError, 2, id="tab in a string"),
-        pytest.param(b'"a\0b"', InvalidJsonError, 2, id="NUL in a string"),
-        pytest.param(b"[1,]", InvalidJsonError, 3, id="comma at the end of a list"),
-        pytest.param(b'{"a": 1,}', InvalidJsonError, 8, id="comma at the end of an object"),
-        pytest.param(b"[1 2]", InvalidJsonError, 3, id="no comma"),
-        pytest.param(b'{"a" 1}', InvalidJsonError, 5, id="no colon"),
-        pytest.param(b"{1: 2}", InvalidJsonError, 1, id="number as a key"),
-        pytest.param(b"[1}", InvalidJsonError, 2, id="wrong bracket"),
-        pytest.param(b"/* c */ 1", InvalidJsonError, 0, id="comment"),
-        pytest.param(b"", InvalidJsonError, 0, id="no value"),
-        pytest.param(b"\x0b1", InvalidJsonError, 0, id="vertical tab"),
-        pytest.param(b"1\x0c", InvalidJsonError, 1, id="form feed"),
-        pytest.param(b"\xc2\xa01", InvalidJsonError, 0, id="no-break space"),
-        pytest.param(b'"\xe9t\xe9"', EncodingError, 1, id="Latin-1"),
-        pytest.param(b'"ab\xff"', EncodingError, 3, id="0xff"),
-        pytest.param(b'"\xc3("', EncodingError, 1, id="half a character"),
-        pytest.param(b'"\xf0\x9f\x98"', EncodingError, 1, id="three quarters of a character"),
-        pytest.param(b'"\xed\xa0\xbd"', EncodingError, 1, id="a surrogate in UTF-8"),
-        pytest.param(b'"\xc0\xaf"', EncodingError, 1, id="an overlong character"),
-        pytest.param(b'"\xf4\x90\x80\x80"', EncodingError, 1, id="beyond Unicode"),
-        pytest.param(b'{"\xe9": 1}', EncodingError, 2, id="Latin-1 in a key"),
-    ],
+    [pytest.param(*wrong, id=name) for name, wrong in WRONG_VALUES.items()],
 )
 def test_a_wrong_value(tmp_path: Path, value: bytes, kind: type[DataError], offset: int) -> None:
     error = error_of(tmp_path, BEFORE + value + AFTER)
@@ -178,22 +116,8 @@ def test_a_file_of_nothing(tmp_path: Path, data: bytes) -> None:
     assert error.byte == len(data)
 
 
-# A character of two bytes, so that more than the mark, if any, is invalid UTF-8.
-TEXT = '{"é": 1, "articles": []}'
-
-
 @pytest.mark.parametrize(
-    "data",
-    [
-        pytest.param(TEXT.encode("utf-16-le"), id="UTF-16 LE"),
-        pytest.param(TEXT.encode("utf-16-be"), id="UTF-16 BE"),
-        pytest.param(b"\xff\xfe" + TEXT.encode("utf-16-le"), id="UTF-16 LE with its mark"),
-        pytest.param(b"\xfe\xff" + TEXT.encode("utf-16-be"), id="UTF-16 BE with its mark"),
-        pytest.param(TEXT.encode("utf-32-le"), id="UTF-32 LE"),
-        pytest.param(TEXT.encode("utf-32-be"), id="UTF-32 BE"),
-        pytest.param(b"\xff\xfe\0\0" + TEXT.encode("utf-32-le"), id="UTF-32 LE with its mark"),
-        pytest.param(b"\0\0\xfe\xff" + TEXT.encode("utf-32-be"), id="UTF-32 BE with its mark"),
-    ],
+    "data", [pytest.param(data, id=name) for name, data in OTHER_ENCODINGS.items()]
 )
 def test_another_encoding(tmp_path: Path, data: bytes) -> None:
     error = error_of(tmp_path, data)
@@ -315,6 +239,7 @@ EXIT_CODES = {
     "SelectionError": 70,
     "BackendError": 2,
     "CompressionLevelError": 2,
+    "EndpointError": 68,
     "ExtraMissingError": 69,
     "CredentialsError": 77,
     "DataError": 65,
@@ -368,12 +293,6 @@ def test_an_error_as_data() -> None:
 
 
 # -------------------------------------------------------------- a valid file with a dent
-
-# Something of every kind: escapes, a character of two bytes, numbers, literals, nesting.
-VALID = (
-    '{"n":[-1.5e3,{"x":true}],"articles":[{"newspaper4k":{"text":"a\\u00e9\\n"}, "id":null},'
-    '7,{"\u00e9":{}}]}'
-).encode()
 
 
 def without_picks(root: Any) -> Any:

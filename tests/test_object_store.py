@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+import time
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -21,6 +21,7 @@ from selection import select_file
 from selection.cli.plan import plan
 from selection.errors import (
     CredentialsError,
+    EndpointError,
     ExtraMissingError,
     InputBucketMissingError,
     InputChangedError,
@@ -52,51 +53,19 @@ from tests.support.object_server import (
     Break,
     ObjectServer,
     Proxy,
-    running_object_server,
-    running_proxy,
 )
 from tests.support.process import until
 from tests.support.queue_server import Server, Workers, children, kill
 from worker import Settings, SettingsError, enqueue
-
-# One server, which takes seconds to start, for all tests of this file.
-pytestmark = pytest.mark.xdist_group("object store")
 
 ROOTS = ("s3://bucket/in/",)
 INPUT = "s3://bucket/in/a.json"
 OUTPUT = "s3://bucket/out/a.json"
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[ObjectServer]:
-    with running_object_server() as store:
-        yield store
-
-
-@pytest.fixture
-def store(running: ObjectServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ObjectServer:
-    running.reset()
-    use(monkeypatch, running.environment())
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    running.put("in/a.json", b"0123456789")
-    return running
-
-
-@pytest.fixture
-def proxy(store: ObjectServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
-    with running_proxy(store) as started:
-        use(monkeypatch, started.environment)
-        yield started
-
-
 @pytest.fixture
 def client(server: Server) -> Redis:
     return server.client()
-
-
-def use(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> None:
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
 
 
 def read_all(source: ObjectInput, size: int = 1 << 18) -> bytes:
@@ -214,6 +183,27 @@ def test_a_local_root_holds_no_object() -> None:
 )
 def test_the_endpoint_comes_from_the_usual_variables(variables: dict[str, str], url: str) -> None:
     assert bucket_url("b", variables) == url
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        *("localhost:9000", "minio", "not a URL", "ftp://host", "http://", "http://:9000"),
+        *("http://host:99999", "http://host:0", "http://host:x", "http://ho st", "http://hóst"),
+        *("http://key:hidden@host", "http://host?hidden", "http://host#hidden", "http://[::1"),
+    ],
+)
+def test_an_endpoint_that_is_not_a_url_is_final_and_is_not_shown(
+    endpoint: str, store: ObjectServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
+    monkeypatch.setenv("AZURE_STORAGE_ENDPOINT", endpoint)
+    for path, name in ((INPUT, "AWS_ENDPOINT_URL"), ("az://c/a", "AZURE_STORAGE_ENDPOINT")):
+        with pytest.raises(EndpointError, match=name) as caught:
+            ObjectInput(path)
+        assert (caught.value.retryable, caught.value.exit_code) == (False, 68)
+        assert endpoint not in caught.value.message
+        assert "hidden" not in caught.value.message
 
 
 # Reading
@@ -435,6 +425,21 @@ def test_the_meaning_of_other_failures() -> None:
     assert fault_of(OSError("status code: 400 <Code>InvalidRequest</Code>"))[0] is Fault.FINAL
 
 
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        ("Name or service not known", Fault.ENDPOINT),  # Linux
+        ("nodename nor servname provided, or not known", Fault.ENDPOINT),  # macOS
+        ("Temporary failure in name resolution", Fault.TRANSIENT),
+    ],
+)
+def test_a_host_that_does_not_exist_is_not_a_name_server_that_fails(
+    words: str, fault: Fault
+) -> None:
+    found = fault_of(OSError(f"error sending request\n\nDebug source:\ndns error: {words}"))
+    assert found[0] is fault
+
+
 FORKED = f"""
 import os
 from selection.storage.object_input import ObjectInput
@@ -592,6 +597,48 @@ def test_the_next_run_aborts_what_a_killed_writer_left(store: ObjectServer, tmp_
     assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == []
 
 
+def test_the_next_run_aborts_the_upload_of_a_writer_that_was_killed_as_it_began(
+    proxy: Proxy, tmp_path: Path
+) -> None:
+    # Each writer lists the uploads before its own begins, and then to know its own.
+    started: list[subprocess.Popen[bytes]] = []
+    proxy.breaks = [Break("GET", r"\?uploads", skip=1, before=lambda: started[0].kill())]
+    process = subprocess.Popen([sys.executable, "-c", KILLED], stdin=subprocess.PIPE)
+    started.append(process)
+    process.communicate(timeout=60)
+    assert len(proxy.server.uploads()) == 1
+    write(b"done", ObjectInput(INPUT))
+    assert proxy.server.uploads() == []
+    assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == []
+
+
+def test_an_upload_that_is_begun_twice_since_an_answer_was_lost_is_aborted(
+    proxy: Proxy, tmp_path: Path
+) -> None:
+    proxy.breaks = [Break("POST", r"\?uploads", drop=True)]
+    content = os.urandom(2 * PART + 5)
+    write(content, ObjectInput(INPUT))
+    assert proxy.count("POST", r"\?uploads") == 2
+    assert proxy.server.get("out/a.json") == content
+    assert proxy.server.uploads() == []
+    assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == []
+
+
+def test_both_uploads_of_a_failed_writer_are_aborted(proxy: Proxy) -> None:
+    proxy.breaks = [Break("POST", r"\?uploads", drop=True)]
+
+    def interrupted() -> None:
+        with ObjectOutput(OUTPUT, ObjectInput(INPUT)) as output:
+            output.write((bytes(2 * PART),))
+            output.write((b"more",))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert proxy.count("POST", r"\?uploads") == 2
+    assert proxy.server.uploads() == []
+
+
 def test_the_upload_of_a_living_writer_stays(store: ObjectServer) -> None:
     process = writing(store)
     write(bytes(2 * PART), ObjectInput(INPUT))
@@ -715,6 +762,54 @@ def test_files_and_objects_mix(batches: ObjectServer, tmp_path: Path) -> None:
     assert b"<html" in batches.get("in/a_report.html")
 
 
+@pytest.mark.parametrize(
+    ("source", "target"), [("s3", "s3"), ("s3", "local"), ("local", "s3")], ids=" to ".join
+)
+def test_if_changed_keeps_the_outputs_of_unchanged_objects(
+    source: str, target: str, batches: ObjectServer, tmp_path: Path
+) -> None:
+    local_input, local_output = tmp_path / "a.json", tmp_path / "b.json"
+    name = INPUT if source == "s3" else str(local_input)
+    output = "s3://bucket/out/b.json" if target == "s3" else str(local_output)
+
+    def change(content: bytes) -> None:
+        batches.put("in/a.json", content)
+        local_input.write_bytes(content)
+        os.utime(local_input, ns=(len(content), len(content)))  # not just now
+
+    def is_kept() -> bool:
+        done = run("run", name, "-o", output, "--if-changed", "--json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout).get("unchanged", False) is True
+
+    change(SAMPLE)
+    assert [is_kept(), is_kept()] == [False, True]
+    change(SAMPLE + b"\n")
+    assert [is_kept(), is_kept()] == [False, True]
+    assert (batches.get("out/b.json") if target == "s3" else local_output.read_bytes()) == (
+        PICKED + b"\n"
+    )
+    if target == "s3":
+        batches.put("out/b.json", PICKED)
+        assert [is_kept(), is_kept()] == [False, True]
+        batches.request("DELETE", "bucket/out/b.json")
+    else:
+        local_output.unlink()
+    assert [is_kept(), is_kept()] == [False, True]
+
+
+def test_an_object_made_of_a_file_that_was_changed_just_before_is_made_again(
+    batches: ObjectServer, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(SAMPLE)
+    later = time.time_ns() + 3600 * 10**9  # whatever the time that passes until the run
+    os.utime(path, ns=(later, later))
+    for _ in range(2):
+        done = run("run", path, "-o", OUTPUT, "--if-changed", "--json")
+        assert json.loads(done.stdout)["articles"] == 1
+
+
 def test_a_folder_of_objects_keeps_its_folders(batches: ObjectServer) -> None:
     done = run("run", "s3://bucket/in/", "-r", "--output-dir", "s3://bucket/out/", "--json")
     assert done.returncode == 0, done.stderr
@@ -769,8 +864,9 @@ def test_a_job_reads_and_writes_objects(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("is_worker_killed", [False, True], ids=["its process", "all processes"])
 def test_a_job_that_is_killed_in_the_middle_of_an_upload_is_done_again(
-    batches: ObjectServer, proxy: Proxy, workers: Workers, client: Redis
+    is_worker_killed: bool, batches: ObjectServer, proxy: Proxy, workers: Workers, client: Redis
 ) -> None:
     batches.put("in/large.json", large())
     is_there, go_on = threading.Event(), threading.Event()
@@ -788,10 +884,20 @@ def test_a_job_that_is_killed_in_the_middle_of_an_upload_is_done_again(
     (horse,) = [pid for pid in children(worker.pid) if os.getpgid(pid) == pid]
     until(batches.uploads, "the upload is listed")
     kill(horse)
+    if is_worker_killed:
+        for child in children(worker.pid):
+            kill(child)
+        worker.kill()
+        worker.wait(60)
+        worker = workers.start("--with-scheduler", **os.environ)
     go_on.set()
     until(lambda: job.get_status(refresh=True) == "finished", "the job is done again", worker)
     picked = json.loads(batches.get("in/large_selected.json"))["articles"]
     assert [each["selected_extractor"] for each in picked] == ["newspaper4k"] * 90
+    assert [key for key in batches.keys() if "large" in key] == [  # noqa: SIM118
+        "in/large.json",
+        "in/large_selected.json",
+    ]
     assert batches.uploads() == []
 
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from robustness import fuzz
+from robustness import fuzz, storage_attacks
+from robustness.batches import ExpectedBatch
 from robustness.table import Effects, Table
 from selection import Decision, Extractor, select_article
+from tests.support.object_server import Break
+from worker.state.job_state import JobState
+from worker.state.status import JobStatus
 
 
 def test_the_table_counts_tries_and_effects_separately() -> None:
@@ -69,3 +74,57 @@ def test_the_fuzzer_finds_a_wrong_output_and_accepts_a_right_one(
 def test_shrinking_keeps_what_is_wrong() -> None:
     assert fuzz.shrunk(b"abcxdefyg", lambda text: b"x" in text and b"y" in text) == b"xy"
     assert fuzz.shrunk("abc", lambda text: False) == "abc"
+
+
+BATCHES = [
+    ExpectedBatch(
+        b'{"articles": [{"id": %d}]}' % number,
+        b'{"articles": [{"id": %d, "selected_extractor": "newspaper4k"}]}' % number,
+    )
+    for number in range(2)
+]
+
+
+def test_a_fault_of_the_storage_has_no_effect_on_the_product_and_each_effect_is_found(
+    tmp_path: Path,
+) -> None:
+    with storage_attacks.storage(tmp_path) as place:
+
+        def effects(begin: Break, codes: tuple[int, ...] = (0,), at: int = 0) -> Effects:
+            fault = storage_attacks.Fault("x", lambda pid, change: replace(begin), codes)
+            return storage_attacks._with_fault(place, fault, at, BATCHES, b"older")
+
+        unavailable = Break("", status=503, code="SlowDown")
+        assert effects(unavailable) == Effects()
+        assert effects(unavailable, codes=(66,)).lost
+        # A run whose input is denied leaves the older output.
+        denied = Break("", status=403, code="AccessDenied", times=2)
+        assert effects(denied, codes=(66,)) == Effects()
+        assert effects(denied).lost
+        leave = Break("", before=lambda: place.store.begin_upload("out/a.json"))
+        assert "uploads" in effects(leave).leaked
+        half = Break("PUT", after=lambda: place.store.put("out/a.json", b'{"articles": ['))
+        found = effects(half)
+        assert (bool(found.lost), bool(found.partial)) == (True, True)
+        assert effects(unavailable) == Effects()
+
+
+def test_a_job_on_objects_is_right_if_its_output_is_that_of_one_version(tmp_path: Path) -> None:
+    def effects(output: bytes | None, first: JobStatus, last: JobStatus) -> Effects:
+        if output is not None:
+            place.store.put("out/0_selected.json", output)
+        return storage_attacks._check(place, [(BATCHES[0], BATCHES[1])], first, last)
+
+    path = "s3://bucket/in/0.json"
+    done = JobStatus(id="1", state=JobState.FINISHED, path=path)
+    error = {"message": "reading failed"}
+    failed = JobStatus(id="1", state=JobState.FAILED, path=path, error=error)
+    started = JobStatus(id="1", state=JobState.STARTED, path=path)
+    with storage_attacks.storage(tmp_path) as place:
+        assert effects(None, done, done).lost
+        for batch in BATCHES:
+            assert effects(batch.output, failed, done) == Effects()
+        assert effects(None, failed, failed).lost
+        assert effects(None, replace(failed, error=None), done).lost
+        assert effects(None, started, started).stuck
+        assert effects(b'{"articles": [', done, done).partial

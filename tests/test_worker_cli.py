@@ -201,6 +201,7 @@ def test_settings_come_from_the_environment() -> None:
             "SELECTION_RETRY_DELAYS": "5, 50",
             "SELECTION_TIMEOUT": "",
             "SELECTION_JOBS": "3",
+            "SELECTION_SKIP_BAD_LINES": "1",
         }
     )
     assert settings.redis_url == "redis://elsewhere:1/2"
@@ -209,11 +210,13 @@ def test_settings_come_from_the_environment() -> None:
     assert settings.retry_delays == (5, 50)
     assert settings.timeout == 120  # empty: the default
     assert settings.jobs == 3
+    assert settings.skip_bad_lines
     assert settings.serializer.dumps({"a": 1}) == b'{"a": 1}'
     plain = worker.Settings.from_environment({})
     assert plain.serializer.loads(plain.serializer.dumps({"a": 1})) == {"a": 1}
     assert plain.roots == ()
     assert plain.jobs == 1
+    assert not plain.skip_bad_lines
 
 
 # local

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from rq import get_current_job
 
-from selection import Progress, select_file
+from selection import Progress, ReadOptions, select_file
 from selection.parallel.cores import usable_cores
 from worker import log_format
 from worker.runtime import retries
@@ -34,9 +35,17 @@ def select_batch(path: str, output: str | None = None) -> dict[str, Any]:
     """
     settings = Settings.from_environment()
     jobs = min(settings.jobs, usable_cores())
+    select = partial(
+        select_file,
+        path,
+        output,
+        roots=settings.roots,
+        jobs=jobs,
+        options=ReadOptions(skip_bad_lines=settings.skip_bad_lines),
+    )
     job = get_current_job()
     if job is None:
-        return select_file(path, output, roots=settings.roots, jobs=jobs).as_dict()
+        return select().as_dict()
     log_format.set_up(settings)
     retries.set_retry_policy(job, settings)
     with Recorder(job, settings) as recorder:
@@ -47,7 +56,7 @@ def select_batch(path: str, output: str | None = None) -> dict[str, Any]:
 
         try:
             with handler.interruptible():
-                summary = select_file(path, output, progress, roots=settings.roots, jobs=jobs)
+                summary = select(progress)
         except ShutdownRequested:
             retries.requeue_at_front(job)
             recorder.requeued()

@@ -15,7 +15,7 @@ from rq import Queue, Retry
 from rq.exceptions import DuplicateJobError
 from rq.job import Job
 
-from selection.batch import check_files, size_of
+from selection.batch import check_files, decompressed_size, stored_size
 from selection.storage.address import is_address
 from selection.storage.opening import exists
 from worker.settings import Settings
@@ -123,7 +123,7 @@ def _new(
             args=(path, output),
             job_id=job_id,
             unique=True,
-            timeout=settings.job_timeout(size),
+            timeout=settings.job_timeout(decompressed_size(path, size)),
             result_ttl=settings.result_ttl,
             failure_ttl=settings.failure_ttl,
             retry=Retry(len(settings.retry_delays), list(settings.retry_delays)),
@@ -166,7 +166,7 @@ def requeue(connection: Redis, settings: Settings, job_id: str) -> None:
     if not record.payload.is_ours or path is None:
         raise RequeueError("its payload is not one of this project; enqueue its file")
     # The batch can exist for the workers only.
-    size = size_of(path) or record.meta.bytes_total or 0
+    size = stored_size(path, settings.roots) or record.meta.bytes_total or 0
     try:
         remove_job(connection, settings, record)
     except WatchError:

@@ -86,6 +86,12 @@ def _log_format(name: str, text: str) -> str:
     return text
 
 
+def _switch(name: str, text: str) -> bool:
+    if text not in ("0", "1"):
+        raise SettingsError(f"{name} must be 0 or 1, not {text!r}")
+    return text == "1"
+
+
 def _setting(name: str, default: Any, read: Callable[[str, str], Any], meaning: str) -> Any:
     """Return a field that is read from the variable ``name``; docs/queue.md has the meaning."""
     metadata = {"name": name, "read": read, "meaning": meaning}
@@ -161,6 +167,13 @@ class Settings:
         1,
         _whole(1),
         "processes per batch, at most one per core; a fleet scales by workers",
+    )
+    skip_bad_lines: bool = _setting(
+        "SELECTION_SKIP_BAD_LINES",
+        False,
+        _switch,
+        "`1`: copy lines of [JSON Lines](formats.md#json-lines) that are not objects, and count "
+        "them",
     )
     log: str = _setting("SELECTION_LOG", "text", _log_format, "`text` or `json`")
 

@@ -32,6 +32,7 @@ Exit codes:
   2    wrong usage, or a wrong setting
   65   the data is wrong (invalid JSON, not a batch, a difference)
   66   the input does not exist or cannot be read
+  68   the endpoint of the object store is wrong
   69   an extra of this package is not installed
   73   the output cannot be made
   74   reading or writing failed; run again

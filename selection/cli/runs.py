@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,16 +11,16 @@ from typing import TYPE_CHECKING
 from selection.batch import (
     WORTH_WORKERS,
     Summary,
+    decompressed_size,
     is_large,
     select_with,
-    size_of,
+    stored_size,
 )
 from selection.cli import messages
 from selection.cli.plan import Plan, Planned, make_folder
 from selection.cli.results import Outcome
 from selection.errors import SelectionError
 from selection.reader import BY_NAME, Progress, ReadOptions
-from selection.storage.address import is_address
 from selection.storage.opening import is_pipe
 
 if TYPE_CHECKING:
@@ -57,11 +56,7 @@ def outcomes(
         options: how they are read and written.
     """
     batches = planned.batches
-    size = sum(size_of(batch.path) for batch in batches)
-    is_worth_it = size >= WORTH_WORKERS or any(
-        batch.can_be_pipe and is_pipe(batch.path) for batch in batches
-    )
-    if processes == 1 or not is_worth_it:
+    if processes == 1 or not _are_large(batches):
         for batch in batches:
             try:
                 yield batch, _select_here(batch, options, None)
@@ -78,6 +73,17 @@ def outcomes(
                 yield batch, result()
             except SelectionError as error:
                 yield batch, error
+
+
+def _are_large(batches: Sequence[Planned]) -> bool:
+    size = 0
+    for batch in batches:
+        if batch.can_be_pipe and is_pipe(batch.path):
+            return True
+        size += decompressed_size(batch.path, stored_size(batch.path))
+        if size >= WORTH_WORKERS:
+            return True
+    return False
 
 
 def _work(batch: Planned, options: RunOptions, pool: Pool) -> Work[Summary | None]:
@@ -116,22 +122,21 @@ def select_batch(
         options=replace(options.read, pipes=batch.can_be_pipe),
         compression_level=options.compression_level,
     )
-    # The record has the times of local files.
-    names = batch.path, batch.target
-    is_local = not any(is_address(name) or is_pipe(name) for name in names)
-    if not options.if_changed or not is_local:
+    if not options.if_changed or any(is_pipe(name) for name in (batch.path, batch.target)):
         return select()
     # It takes longer to import than a small batch takes to select.
-    from selection.cli.current import is_current, remember
+    from selection.cli.current import find, is_current, remember
 
     form = repr((options.read, options.compression_level))
     if is_current(batch.path, batch.target, form):
         return None
-    with suppress(OSError):  # the reader raises the typed error
-        found = os.stat(batch.path)
+    found = None
+    with suppress(OSError, SelectionError):  # the reader raises the typed error
+        found = find(batch.path)
     summary = select()
     try:
-        remember(batch.path, found, batch.target, form)
-    except OSError as error:
+        if found:
+            remember(batch.path, found, batch.target, form)
+    except (OSError, SelectionError) as error:
         messages.log(f"{batch.path}: --if-changed cannot write its record: {error}")
     return summary

@@ -22,11 +22,11 @@ from selection.errors import (
 from selection.storage.object_address import Address, parse_address
 from selection.storage.object_store import (
     Fault,
-    credentials_error,
     fault_of,
     leave,
     open_store,
     result_of,
+    setup_error,
     start,
 )
 from selection.storage.roots import is_address_inside
@@ -54,6 +54,7 @@ class ObjectInput:
     Raises:
         InputError: it does not exist, is denied, is outside the roots or is not an object.
         CredentialsError: the credentials are wrong or missing.
+        EndpointError: the store has no such host, or its URL is wrong.
         ExtraMissingError: the library is not installed.
         ReadError: the store cannot be reached now.
 
@@ -92,10 +93,12 @@ class ObjectInput:
         return piece
 
     def seek(self, offset: int, /) -> None:
-        """Continue reading at an offset."""
-        leave(self._next)
-        self._next = None
-        self._range, self._used = memoryview(b""), 0
+        """Continue reading at an offset; within the buffered range without a request."""
+        begin = self._position - self._used
+        if begin <= offset <= begin + len(self._range):
+            self._position, self._used = offset, offset - begin
+            return
+        self._drop()
         self._position = min(offset, self.size)
 
     @property
@@ -109,7 +112,12 @@ class ObjectInput:
 
     def close(self) -> None:
         """Stop reading ahead."""
-        self.seek(0)
+        self._drop()
+
+    def _drop(self) -> None:
+        leave(self._next)
+        self._next = None
+        self._range, self._used = memoryview(b""), 0
 
     def _fill(self) -> None:
         future = self._next or self._start(self._position)
@@ -182,8 +190,8 @@ class ObjectInput:
 def refusal(error: Exception, path: str) -> SelectionError:
     """Return the typed error of a request that reads."""
     fault, words = fault_of(error)
-    if fault is Fault.CREDENTIALS:
-        return credentials_error(words, path)
+    if error_of_setup := setup_error(fault, words, path):
+        return error_of_setup
     if fault is Fault.MISSING_OBJECT:
         return InputObjectMissingError("there is no such object in the bucket", path=path)
     if fault is Fault.MISSING_BUCKET:

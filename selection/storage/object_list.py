@@ -25,7 +25,7 @@ def list_addresses(path: str, recursive: bool) -> Iterator[str]:
 
     Raises:
         InputError: it is not an address, the bucket does not exist or it cannot be listed.
-        CredentialsError, ExtraMissingError, ReadError: as for an input.
+        CredentialsError, EndpointError, ExtraMissingError, ReadError: as for an input.
     """
     try:
         folder = parse_address(path)

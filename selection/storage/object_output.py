@@ -23,18 +23,20 @@ from selection.storage.interface import Input
 from selection.storage.object_address import Address, parse_address
 from selection.storage.object_store import (
     Fault,
-    credentials_error,
     fault_of,
     leave,
     open_store,
     result_of,
+    setup_error,
     start,
 )
-from selection.storage.object_uploads import Record, Uploads
+from selection.storage.object_uploads import Uploads
 from selection.storage.roots import is_address_inside
 
 if TYPE_CHECKING:
     from obstore import WritableFile
+
+    from selection.storage.upload_records import Record
 
 _T = TypeVar("_T")
 
@@ -59,6 +61,7 @@ class ObjectOutput:
     Raises:
         OutputError: it cannot be made there, or it is the input.
         CredentialsError: the credentials are wrong or missing.
+        EndpointError: the store has no such host, or its URL is wrong.
         ExtraMissingError: the library is not installed.
         WriteError: writing it failed.
     """
@@ -79,12 +82,17 @@ class ObjectOutput:
         self._buffered = 0
         self._pending: Future[None] | None = None
         self._call(self._upload.prepare)
-        self._writer: WritableFile = open_writer(
-            store,
-            self._address.key,
-            buffer_size=part,
-            max_concurrency=_CONCURRENT_PARTS,
-        )
+        try:
+            self._upload.begin()
+            self._writer: WritableFile = open_writer(
+                store,
+                self._address.key,
+                buffer_size=part,
+                max_concurrency=_CONCURRENT_PARTS,
+            )
+        except BaseException:
+            self._upload.forget()
+            raise
         return self
 
     def write(self, pieces: Iterable[bytes | memoryview]) -> None:
@@ -155,8 +163,8 @@ class ObjectOutput:
 
     def _refusal(self, error: Exception) -> SelectionError:
         fault, words = fault_of(error)
-        if fault is Fault.CREDENTIALS:
-            return credentials_error(words, self.path)
+        if error_of_setup := setup_error(fault, words, self.path):
+            return error_of_setup
         if fault is Fault.MISSING_BUCKET:
             return OutputBucketMissingError("there is no such bucket to write to", path=self.path)
         if fault is Fault.DENIED:
@@ -191,17 +199,17 @@ class _Upload:
     """The multipart upload of one writer, on stores where it must be aborted.
 
     obstore starts the upload when the first part is full and keeps its id to itself. It is the
-    one that a list has after that and did not have before. If another writer of the same object
-    begins in between, neither is recorded, and what a failure leaves is aborted when it is old.
+    one that a list has after that and did not have before. There are more if an answer was lost
+    and the request sent again, or if another writer of the same object begins in between.
     """
 
     def __init__(self, address: Address, part: int) -> None:
         self._uploads = Uploads(address) if address.scheme == "s3" else None
         self._part = part
         self._written = 0
-        self._before: set[str] = set()
+        self._before: frozenset[str] = frozenset()
+        self._ids: frozenset[str] = frozenset()
         self._record: Record | None = None
-        self._id: str | None = None
 
     def prepare(self) -> None:
         """Abort what ended writers left; what is there then is another writer's."""
@@ -215,34 +223,53 @@ class _Upload:
                 raise
             self._uploads = None
 
-    def add(self, size: int) -> None:
-        """Note bytes that were written; the first ones beyond a part have begun the upload."""
-        self._written += size
-        if self._uploads and self._written > self._part and self._id is None:
-            self._find(self._uploads)
+    def begin(self) -> None:
+        """Record this process as a writer, before anything is uploaded.
 
-    def completed(self) -> None:
-        """Remove the record of the upload."""
+        This is not part of :meth:`prepare`, which a signal leaves running in its thread.
+        """
+        if self._uploads:
+            self._record = self._uploads.record(self._before)
+            self._record.create()
+
+    def forget(self) -> None:
+        """Remove the record: nothing is left of this writer."""
         if self._record:
             self._record.remove()
 
-    def abort(self) -> None:
-        """Abort the upload, if one was begun; if that fails, the next run of the output does."""
+    def add(self, size: int) -> None:
+        """Note bytes that were written; the first ones beyond a part have begun the upload."""
+        self._written += size
+        if self._uploads and self._record and self._written > self._part and not self._ids:
+            self._find(self._uploads, self._record)
+
+    def completed(self) -> None:
+        """Remove the record, and the upload of a request whose answer was lost."""
         if self._uploads is None:
             return
-        try:
-            if self._id is None:
-                self._find(self._uploads)
-            if self._id is not None:
-                self._uploads.abort(self._id)
-                self.completed()
-        finally:
-            if self._record:
-                self._record.release()
+        # Another writer, which began at the same time, has added a part since.
+        if len(self._ids) > 1:
+            with suppress(Exception):
+                for upload in self._ids & self._uploads.ids():
+                    self._uploads.abort_empty(upload)
+        self.forget()
 
-    def _find(self, uploads: Uploads) -> None:
-        new = uploads.ids() - self._before
-        if len(new) == 1:
-            self._id = new.pop()
-            self._record = uploads.record(self._id)
-            self._record.create()
+    def abort(self) -> None:
+        """Abort the upload, if one was begun; if that fails, the next run of the output does."""
+        if self._uploads is None or self._record is None:
+            return
+        try:
+            if not self._ids:
+                self._find(self._uploads, self._record)
+            others = self._uploads.of_others(self._ids, self._record)
+            for upload in self._ids - others:
+                self._uploads.abort(upload)
+            if not self._ids & others:
+                self._record.remove()
+        finally:
+            self._record.release()
+
+    def _find(self, uploads: Uploads, record: Record) -> None:
+        self._ids = uploads.ids() - self._before
+        if self._ids:
+            record.add(self._ids)

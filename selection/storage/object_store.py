@@ -18,8 +18,9 @@ from contextlib import suppress
 from datetime import timedelta
 from enum import Enum, auto
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from urllib.parse import urlsplit
 
-from selection.errors import CredentialsError, ExtraMissingError
+from selection.errors import CredentialsError, EndpointError, ExtraMissingError, SelectionError
 from selection.storage.object_address import Address
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class Fault(Enum):
     MISSING_BUCKET = auto()
     DENIED = auto()
     CREDENTIALS = auto()
+    ENDPOINT = auto()
     CHANGED = auto()
     TRANSIENT = auto()
     FINAL = auto()
@@ -70,6 +72,10 @@ _CREDENTIAL_SERVICES = re.compile(
     re.IGNORECASE,
 )
 _RETRIED = {408, 425, 429}
+# A name server that does not answer is another failure, which is transient.
+_NO_HOST = re.compile(r"Name or service not known|nodename nor servname|No address associated")
+_S3_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
+_AZURE_ENDPOINTS = ("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT")
 
 
 def fault_of(error: Exception) -> tuple[Fault, str]:
@@ -106,6 +112,8 @@ def fault_of(error: Exception) -> tuple[Fault, str]:
 def _fault_without_status(error: Exception, text: str) -> tuple[Fault, str]:
     if _CREDENTIAL_SERVICES.search(text):
         return Fault.CREDENTIALS, "none were found"
+    if _NO_HOST.search(str(error)):
+        return Fault.ENDPOINT, "its host does not exist"
     if "redirect without LOCATION" in text:
         return Fault.FINAL, "the bucket is in another region; set AWS_REGION"
     if isinstance(error, FileNotFoundError):
@@ -113,13 +121,21 @@ def _fault_without_status(error: Exception, text: str) -> tuple[Fault, str]:
     return Fault.TRANSIENT, "the connection failed or timed out"
 
 
-def credentials_error(words: str, path: str) -> CredentialsError:
-    """Return the error for credentials that are wrong, expired or missing."""
-    return CredentialsError(
-        f"the object store refuses the credentials ({words or 'no reason given'}); check the "
-        "environment variables of the store (AWS_*, GOOGLE_*, AZURE_*)",
-        path=path,
-    )
+def setup_error(fault: Fault, words: str, path: str) -> SelectionError | None:
+    """Return the error of a wrong environment variable, None for another failure."""
+    if fault is Fault.CREDENTIALS:
+        return CredentialsError(
+            f"the object store refuses the credentials ({words or 'no reason given'}); check the "
+            "environment variables of the store (AWS_*, GOOGLE_*, AZURE_*)",
+            path=path,
+        )
+    if fault is Fault.ENDPOINT:
+        return EndpointError(
+            f"the endpoint of the object store is wrong: {words}; check the environment "
+            "variables of the store (AWS_ENDPOINT_URL, AZURE_STORAGE_ENDPOINT)",
+            path=path,
+        )
+    return None
 
 
 def open_store(address: Address) -> S3Store | GCSStore | AzureStore:
@@ -128,6 +144,7 @@ def open_store(address: Address) -> S3Store | GCSStore | AzureStore:
     Raises:
         ExtraMissingError: the library is not installed.
         CredentialsError: the environment does not say enough.
+        EndpointError: its endpoint is not a URL.
         RuntimeError: this process was forked from one that had opened a store.
     """
     _opened.add(os.getpid())
@@ -146,8 +163,11 @@ def open_store(address: Address) -> S3Store | GCSStore | AzureStore:
     try:
         if address.scheme == "s3":
             return open_s3(address.bucket, bucket_url(address.bucket))
+        _endpoint(_AZURE_ENDPOINTS if address.scheme == "az" else (), os.environ)
         kind = store.GCSStore if address.scheme == "gs" else store.AzureStore
         return kind(address.bucket, client_options=_options(), retry_config=_RETRIES)
+    except _EndpointValueError as error:
+        raise EndpointError(str(error), path=str(address)) from None
     except Exception:
         # The library's message can have the value of a variable.
         raise CredentialsError(
@@ -173,15 +193,42 @@ def open_s3(bucket: str, url: str) -> S3Store:
 
 
 def bucket_url(bucket: str, environment: Mapping[str, str] = os.environ) -> str:
-    """Return the URL of a bucket of S3, by the variables that the tools of AWS read, too."""
-    names = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
-    endpoint = next((environment[name] for name in names if environment.get(name)), None)
+    """Return the URL of a bucket of S3, by the variables that the tools of AWS read, too.
+
+    Raises:
+        ValueError: an endpoint is not a URL; the message does not have it.
+    """
+    endpoint = _endpoint(_S3_ENDPOINTS, environment)
     if endpoint is None:
         region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION")
         endpoint = f"https://s3.{region or 'us-east-1'}.amazonaws.com"
     elif environment.get("AWS_VIRTUAL_HOSTED_STYLE_REQUEST", "").lower() == "true":
         return endpoint.rstrip("/")
     return f"{endpoint.rstrip('/')}/{bucket}"
+
+
+class _EndpointValueError(ValueError):
+    pass
+
+
+def _endpoint(names: tuple[str, ...], environment: Mapping[str, str]) -> str | None:
+    """Return the first endpoint that is set, which the library does not check."""
+    name = next((name for name in names if environment.get(name)), None)
+    if name is None:
+        return None
+    endpoint = environment[name]
+    try:
+        parts = urlsplit(endpoint)
+        is_url = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_url = False
+    # The value can have a password.
+    if not is_url or re.search(r"[\s@?#\\]", endpoint) or not endpoint.isascii():
+        raise _EndpointValueError(
+            f"the environment variable {name} is not the URL of an object store; write "
+            "https://HOST or https://HOST:PORT, without credentials"
+        )
+    return endpoint
 
 
 def _options(allow_http: bool = False) -> ClientConfig:

@@ -3,9 +3,9 @@
 A writer that is killed leaves its multipart upload, whose parts are invisible and are paid for.
 The next run of the same output aborts it if one of two things is proved:
 
-1. Its writer was on this machine and has ended. A writer holds an exclusive lock (``flock``) on
-   a small file, named after the upload, in the user's cache folder. The system releases the lock
-   with the process.
+1. Its writer was on this machine and has ended; see :mod:`selection.storage.upload_records`.
+   If a writer is killed before it knows the id of its upload, this is proved of each upload that
+   began after it and is not that of a live writer of this machine.
 2. It is abandoned. Nothing was added to it for an hour, by the clock of the server, from
    which this machine's clock differs by 15 minutes at most: S3 refuses other requests. A live
    writer adds a part with every few megabytes.
@@ -22,18 +22,15 @@ blocks that were never committed after a week, and a bucket of Google needs a li
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
-import os
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 from xml.etree import ElementTree
 
 from selection.storage.object_address import Address
 from selection.storage.object_store import bucket_url, open_s3
+from selection.storage.upload_records import Record, writers_of
 
 if TYPE_CHECKING:
     from obstore.store import S3Store
@@ -49,20 +46,38 @@ class Uploads:
         self._key = address.key
         self._url = bucket_url(address.bucket)
 
-    def ids(self) -> set[str]:
+    def ids(self) -> frozenset[str]:
         """Return the ids of the unfinished uploads of this object."""
-        return set(self._initiated())
+        return frozenset(self._initiated())
 
-    def abort_abandoned(self) -> set[str]:
+    def abort_abandoned(self) -> frozenset[str]:
         """Abort the uploads whose writers have ended; return the ids of the others."""
-        left = self._initiated()
-        for upload, initiated in list(left.items()):
-            record = Record(self._url, self._key, upload)
-            if record.is_of_ended_writer() or self._age(upload, initiated) > _ABANDONED:
-                self.abort(upload)
-                record.remove()
-                del left[upload]
-        return set(left)
+        initiated = self._initiated()
+        ids = frozenset(initiated)
+        writers = writers_of(self._url, self._key)
+        ended = [writer for writer in writers if writer.has_ended]
+        abandoned = frozenset[str]().union(*(writer.uploads_among(ids) for writer in ended))
+        abandoned -= self.of_others(ids)
+        abandoned |= {each for each in ids - abandoned if self._is_old(each, initiated[each])}
+        for upload in abandoned:
+            self.abort(upload)
+        for writer in ended:
+            with suppress(OSError):
+                writer.path.unlink()
+        return ids - abandoned
+
+    def of_others(self, ids: frozenset[str], record: Record | None = None) -> frozenset[str]:
+        """Return those of the ids that can be of live writers of this machine.
+
+        Args:
+            record: the writer that is not one of the others.
+        """
+        others = [
+            writer
+            for writer in writers_of(self._url, self._key)
+            if not writer.has_ended and not (record and record.path == writer.path)
+        ]
+        return frozenset[str]().union(*(writer.uploads_among(ids) for writer in others))
 
     def abort(self, upload: str) -> None:
         """Abort an upload; one that has ended meanwhile is ignored."""
@@ -71,9 +86,15 @@ class Uploads:
         with suppress(FileNotFoundError):
             delete(self._store(self._of(upload)), "AbortMultipartUpload")
 
-    def record(self, upload: str) -> Record:
-        """Return the record of a writer on this machine."""
-        return Record(self._url, self._key, upload)
+    def abort_empty(self, upload: str) -> None:
+        """Abort an upload if it has no part."""
+        with suppress(FileNotFoundError):
+            if not self._parts(upload):
+                self.abort(upload)
+
+    def record(self, before: frozenset[str]) -> Record:
+        """Return a record of this process as a writer of the object, not yet created."""
+        return Record(self._url, self._key, before)
 
     def _initiated(self) -> dict[str, datetime]:
         query = f"{self._url}?uploads&prefix={quote(self._key, safe='')}"
@@ -84,63 +105,24 @@ class Uploads:
             if _text(upload, "Key") == self._key
         }
 
-    def _age(self, upload: str, initiated: datetime) -> timedelta:
-        """Return for how long nothing was added to an upload."""
+    def _is_old(self, upload: str, initiated: datetime) -> bool:
+        """Return whether nothing was added to an upload for a long time."""
         try:
-            found = _answer(self._store(self._of(upload)), "ListParts")
+            times = [initiated, *self._parts(upload)]
         except FileNotFoundError:
-            return timedelta()  # it has ended
-        times = [_time(part, "LastModified") for part in found.iterfind("{*}Part")]
-        return datetime.now(UTC) - max([initiated, *times])
+            return False  # it has ended
+        return datetime.now(UTC) - max(times) > _ABANDONED
+
+    def _parts(self, upload: str) -> list[datetime]:
+        """Return when each part of an upload was added."""
+        found = _answer(self._store(self._of(upload)), "ListParts")
+        return [_time(part, "LastModified") for part in found.iterfind("{*}Part")]
 
     def _of(self, upload: str) -> str:
         return f"{self._url}/{quote(self._key)}?uploadId={quote(upload, safe='')}"
 
     def _store(self, url: str) -> S3Store:
         return open_s3(self._bucket, f"{url}&x-id=")
-
-
-class Record:
-    """A locked file that says which process of this machine writes an upload."""
-
-    def __init__(self, url: str, key: str, upload: str) -> None:
-        folder = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-        name = hashlib.sha256("\0".join([url, key, upload]).encode()).hexdigest()
-        self._path = Path(folder, "deterministic-content-selection", "uploads", name)
-        self._file: int | None = None
-
-    def create(self) -> None:
-        """Create and lock the file; without it, the upload is aborted only when it is old."""
-        with suppress(OSError):
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-    def is_of_ended_writer(self) -> bool:
-        """Return whether it is proved that the writer has ended."""
-        try:
-            file = os.open(self._path, os.O_WRONLY | os.O_CLOEXEC)
-        except OSError:
-            return False
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        finally:
-            os.close(file)
-        return True
-
-    def release(self) -> None:
-        """Release the lock, which marks the upload as one of an ended writer."""
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
-
-    def remove(self) -> None:
-        """Remove the file: the upload has ended."""
-        with suppress(OSError):
-            self._path.unlink()
-        self.release()
 
 
 def _answer(store: S3Store, operation: str) -> ElementTree.Element:

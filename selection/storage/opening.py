@@ -31,11 +31,11 @@ def open_input(path: str, roots: Sequence[str] = (), *, pipes: bool = False) -> 
     Raises:
         InputError: it does not exist, cannot be read or is outside the roots.
         OutputIsInputError: standard output is redirected to it.
-        CredentialsError, ExtraMissingError: the object store cannot be used.
+        CredentialsError, EndpointError, ExtraMissingError: the object store cannot be used.
         ReadError: it cannot be opened now.
         ExtraMissingError: it is compressed, and the library for it is not installed.
     """
-    source = _open(path, roots, pipes)
+    source = open_stored(path, roots, pipes=pipes)
     try:
         if pipes:
             _check_standard_output(source)
@@ -45,7 +45,18 @@ def open_input(path: str, roots: Sequence[str] = (), *, pipes: bool = False) -> 
         raise
 
 
-def _open(path: str, roots: Sequence[str], pipes: bool) -> Input:
+def open_stored(path: str, roots: Sequence[str] = (), *, pipes: bool = False) -> Input:
+    """Open an input for reading its bytes as they are stored, compressed or not.
+
+    Nothing is read yet, so that checking an object does not fetch it.
+
+    Args:
+        path, roots, pipes: as for :func:`open_input`.
+
+    Raises:
+        InputError, CredentialsError, EndpointError: as :func:`open_input`.
+        ExtraMissingError, ReadError: as :func:`open_input`.
+    """
     if pipes and is_pipe(path):
         from selection.storage.pipe import PipeInput
 
@@ -61,6 +72,8 @@ def is_pipe(path: str) -> bool:
     """Return whether a name is that of a pipe now: standard input or a FIFO."""
     if is_standard_input(path):
         return True
+    if is_address(path):
+        return False
     try:
         return stat.S_ISFIFO(os.stat(path).st_mode)
     except (OSError, ValueError):

@@ -130,11 +130,12 @@ class Break:
     """What the proxy does with the requests that match, a number of times.
 
     Attributes:
-        method: of the requests.
+        method: of the requests; any, if empty.
         path: a pattern that is searched in path and query.
         status: answer this, with ``code`` as S3 gives it, and do not forward.
         cut: send this number of bytes of the answer's body, and close the connection.
         truncate: send this number of bytes of the body as if they were all.
+        drop: close the connection in place of the answer.
         before, after: called before the request is forwarded, after it was answered by the server.
         skip: how many matching requests are forwarded first.
     """
@@ -145,6 +146,7 @@ class Break:
     code: str = ""
     cut: int | None = None
     truncate: int | None = None
+    drop: bool = False
     before: Callable[[], object] | None = None
     after: Callable[[], object] | None = None
     skip: int = 0
@@ -173,7 +175,7 @@ class Proxy:
         """Return what to do with a request."""
         with self._lock:
             for each in self.breaks:
-                if each.method == method and re.search(each.path, path) and each.times:
+                if each.method in (method, "") and re.search(each.path, path) and each.times:
                     if each.skip:
                         each.skip -= 1
                         continue
@@ -222,10 +224,17 @@ class _Handler(BaseHTTPRequestHandler):
             upstream.request(self.command, self.path, body, dict(self.headers))
             answer = upstream.getresponse()
             content = answer.read()
+        except (OSError, http.client.HTTPException):
+            # The server is stopped; its client sees the same.
+            self.close_connection = True
+            return
         finally:
             upstream.close()
         if fault.after:
             fault.after()
+        if fault.drop:
+            self.close_connection = True
+            return
         self._send(answer.status, dict(answer.getheaders()), content, fault)
 
     def _send(self, status: int, headers: dict[str, str], content: bytes, fault: Break) -> None:

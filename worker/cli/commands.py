@@ -23,6 +23,7 @@ Exit codes:
   2    wrong usage
   65   a batch failed: its data is wrong (of several, the code of the first)
   66   a batch failed: its input cannot be read; or there is no such job
+  68   a batch failed: the endpoint of the object store is wrong
   69   the server cannot be reached or run here, or an extra is not installed
   73   a batch failed: its output cannot be made
   74   a batch failed: reading or writing failed

@@ -110,7 +110,11 @@ def _running(jobs: Sequence[JobStatus], now: float) -> Table:
         rate = job.articles / seconds if seconds else 0.0
         table.add_row(
             ShortPath(job.path or job.id),
-            ProgressBar(total=float(job.bytes_total or 1), completed=float(job.bytes_done)),
+            ProgressBar(
+                # Without a total, which a compressed batch has only at its end, it pulses.
+                total=float(job.bytes_total) if job.bytes_total else None,
+                completed=float(job.bytes_done),
+            ),
             f"{job.articles:,}",
             f"{rate:,.0f}",
             _time_left(job, seconds),

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
-
 from rq import Queue
 from rq.job import Job
 from rq.scheduler import RQScheduler
 from rq.timeouts import JobTimeoutException
 
 from selection import SelectionError
+from selection.batch import decompressed_size, stored_size
 from worker.settings import Settings
 
 
@@ -44,9 +42,7 @@ def set_timeout(job: Job, path: str, settings: Settings) -> None:
     RQ writes 180 seconds into such a job, so a producer's own 180 seconds are replaced, too.
     """
     if job.timeout in (None, Queue.DEFAULT_TIMEOUT):
-        size = 0
-        with suppress(OSError, ValueError):
-            size = os.stat(path).st_size
+        size = decompressed_size(path, stored_size(path, settings.roots))
         job.timeout = settings.job_timeout(size)
 
 
