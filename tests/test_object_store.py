@@ -58,9 +58,6 @@ from tests.support.process import until
 from tests.support.queue_server import Server, Workers, children, kill
 from worker import Settings, SettingsError, enqueue
 
-# One server, which takes seconds to start, for all tests of this file.
-pytestmark = pytest.mark.xdist_group("object store")
-
 ROOTS = ("s3://bucket/in/",)
 INPUT = "s3://bucket/in/a.json"
 OUTPUT = "s3://bucket/out/a.json"

@@ -25,6 +25,7 @@ from selection.storage.object_store import (
     fault_of,
     leave,
     open_store,
+    result_of,
     setup_error,
     start,
 )
@@ -129,7 +130,7 @@ class ObjectInput:
         future = self._next or self._start(self._position)
         self._next = None
         try:
-            content = future.result()
+            content = result_of(future)
         except SelectionError:
             raise
         except Exception as error:
@@ -166,7 +167,7 @@ class ObjectInput:
         from obstore import head
 
         try:
-            return start(head, self._store, self._address.key).result()
+            return result_of(start(head, self._store, self._address.key))
         except Exception as error:
             if fault_of(error)[0] is Fault.TRANSIENT:
                 self._refuse(error, is_open)
@@ -180,7 +181,7 @@ class ObjectInput:
     def _reason(self) -> None:
         from obstore import get
 
-        start(get, self._store, self._address.key, options={"range": (0, 1)}).result()
+        result_of(start(get, self._store, self._address.key, options={"range": (0, 1)}))
 
     def _refuse(self, error: Exception, is_open: bool) -> NoReturn:
         """Raise the typed error of a failed request.

@@ -26,6 +26,7 @@ from selection.storage.object_store import (
     fault_of,
     leave,
     open_store,
+    result_of,
     setup_error,
     start,
 )
@@ -144,7 +145,7 @@ class ObjectOutput:
 
     def _result(self, future: Future[_T]) -> _T:
         try:
-            return future.result()
+            return result_of(future)
         except SelectionError:
             raise
         except Exception as error:
@@ -158,7 +159,7 @@ class ObjectOutput:
         # A writer that is not closed completes nothing.
         del self._writer
         with suppress(Exception):
-            start(self._upload.abort).result()
+            result_of(start(self._upload.abort))
 
     def _refusal(self, error: Exception) -> SelectionError:
         fault, words = fault_of(error)

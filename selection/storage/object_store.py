@@ -259,6 +259,14 @@ def start(function: Callable[_P, _T], *args: _P.args, **others: _P.kwargs) -> Fu
     return future
 
 
+def result_of(future: Future[_T]) -> _T:
+    """Wait for a request and return its result; a signal interrupts the wait."""
+    # Python does not notice a signal that arrives as a wait begins before that wait ends.
+    while not wait([future], 1).done:
+        pass
+    return future.result()
+
+
 def leave(future: Future[_T] | None) -> None:
     """Give a request that is not needed any more a few seconds to end."""
     with suppress(Exception):
