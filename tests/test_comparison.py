@@ -223,7 +223,7 @@ def test_a_pick_that_is_not_that_of_the_rules_is_reported(pair: tuple[Path, Path
     assert pick["new_rule"] == "score"
     assert summary["summary"]["old_disagreeing"] == 1
     assert summary["summary"]["rules"] == [{"old_rule": None, "new_rule": "score", "articles": 1}]
-    warning = "warning: old_selected.json: 1 articles have a pick that is not that of the rules"
+    warning = "warning: old_selected.json: 1 article has a pick that is not that of the rules"
     assert warning in done.stderr
 
 

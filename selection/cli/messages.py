@@ -163,7 +163,9 @@ def log_comparison(comparison: Comparison) -> None:
 def log_disagreeing(path: str, count: int) -> None:
     """Log the number of picks of a batch that are not those of the rules, unless it is 0."""
     if count:
-        log(f"warning: {path}: {count:,} articles have a pick that is not that of the rules")
+        has = "has" if count == 1 else "have"
+        articles = counted(count, "article")
+        log(f"warning: {path}: {articles} {has} a pick that is not that of the rules")
 
 
 def print_explanation_line(explanation: Explanation) -> None:
