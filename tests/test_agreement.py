@@ -10,28 +10,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from selection import Decision, select_article
 from selection.model import TEXT_FIELD
 from selection.text.backend import available
+from tests.support import batches
 from tests.support.compare import as_data, expected_data
+from tests.support.examples import examples
 
 BACKENDS = list(available().values())
 
-EXAMPLE = Path(__file__).parents[1] / "examples/river_plate_extracted.json"
-# 181 real pages that are not part of the project; where they are, they are compared, too.
-PAGES = Path(__file__).parents[2] / "shared/data/pages181.json"
 
 NAMES = ("newspaper4k", "readability", "trafilatura")
-
-
-def examples(number: int) -> settings:
-    """Return settings for a number of examples without a deadline."""
-    return settings(
-        max_examples=number, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-    )
 
 
 def assert_agree(article: object) -> Decision:
@@ -51,11 +43,11 @@ def articles_of(path: Path) -> list[Any]:
 
 
 def test_the_example_has_its_twenty_articles() -> None:
-    assert EXAMPLE.is_file()
-    assert len(articles_of(EXAMPLE)) == 20
+    assert batches.EXAMPLE.is_file()
+    assert len(articles_of(batches.EXAMPLE)) == 20
 
 
-@pytest.mark.parametrize("path", [EXAMPLE, *filter(Path.is_file, [PAGES])], ids=lambda p: p.name)
+@pytest.mark.parametrize("path", batches.REAL, ids=lambda p: p.name)
 def test_on_real_articles(path: Path) -> None:
     decisions = [assert_agree(article) for article in articles_of(path)]
     # The comparison means something: all three are picked, and by several rules.

@@ -20,7 +20,8 @@ from selection.text.fold_table import IN_ITS_WORD, SEPARATOR, SPACE, fold_page
 from selection.text.overlap import Counts, in_both
 from tests.support import reference
 from tests.support.command import run
-from tests.support.texts import TEXTS, examples
+from tests.support.examples import examples
+from tests.support.texts import TEXTS
 from worker.settings import Settings, SettingsError
 
 BACKENDS = list(available().values())

@@ -258,7 +258,7 @@ def test_a_stopped_run_reports_what_is_done_and_what_is_not(
 ) -> None:
     batches.write(tmp_path / "a.json", [])
     os.mkfifo(tmp_path / "b.json")
-    batches.write_long(tmp_path / "c.json", 2000)
+    batches.write_long(tmp_path / "c.json", 400)
     batches.write(tmp_path / "d.json", [])
     process = frozen_while_it_writes(
         partial(
@@ -326,7 +326,7 @@ def test_tables_fit_the_terminal(tmp_path: Path, columns: int) -> None:
     assert max(map(len, shown.splitlines())) <= columns
     # 1,234,567 tokens are one shingle: w five times.
     assert "  Score of newspaper4k: 2 x 1 / (1 + 1) = 1.0000\n" in shown
-    layout = "1 articles: newspaper4k 1, " if columns == 80 else "newspaper4k +readability +traf"
+    layout = "1 article: newspaper4k 1, " if columns == 80 else "newspaper4k +readability +traf"
     assert re.search(layout, shown)
     assert str(target)[-20:] in shown
 

@@ -26,7 +26,8 @@ from selection.errors import DataError
 from tests.support import reference
 from tests.support.broken import AFTER, BEFORE, WRONG_VALUES, broken_batches, hostile_batches
 from tests.support.command import run, shell
-from tests.support.documents import Document, documents, unhurried
+from tests.support.documents import Document, documents
+from tests.support.examples import examples
 from tests.support.object_server import ObjectServer
 from tests.support.process import SECONDS
 
@@ -173,8 +174,11 @@ def in_store(store: ObjectServer, data: bytes, suffix: str = "", ending: str = "
 
 # Each form removes its files after a batch.
 cleaned = settings(
-    unhurried,
-    suppress_health_check=[*unhurried.suppress_health_check, HealthCheck.function_scoped_fixture],
+    examples(40),
+    suppress_health_check=[
+        *examples(40).suppress_health_check,
+        HealthCheck.function_scoped_fixture,
+    ],
 )
 
 FAST = ("file.gz", "file.zst", "pipe", "pipe.gz", "object")

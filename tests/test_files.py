@@ -37,6 +37,7 @@ from selection.parallel import cores
 from selection.report.write import write_report
 from selection.storage import temporary
 from selection.storage.transient import is_transient
+from tests.support.command import SELECTION, run
 from tests.support.queue_server import Events, Workers
 from worker import Settings, SettingsError
 
@@ -91,22 +92,6 @@ def names(folder: Path) -> set[str]:
     return set(os.listdir(folder))
 
 
-def command(
-    *arguments: str | Path,
-    before: Callable[[], object] | None = None,
-    **options: Any,
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "selection", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        preexec_fn=before,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
-        **options,
-    )
-
-
 # ------------------------------------------------------------- 1: the output is the input
 
 
@@ -129,7 +114,7 @@ def test_an_output_that_is_not_a_file_of_its_own_is_refused(
 @pytest.mark.parametrize("output", ["a.json/", "nodir/../a.json", "a.json/../a.json"])
 def test_the_commands_end_with_73_for_it(place: Path, name: str, output: str) -> None:
     before = names(place)
-    done = command(name, "a.json", "-o", output)
+    done = run(name, "a.json", "-o", output)
     assert done.returncode == 73
     assert f"selection: error: {output.rstrip('/')}" in done.stderr
     assert (place / "a.json").read_bytes() == BATCH
@@ -288,7 +273,7 @@ def test_a_locked_temporary_file_is_kept_and_not_waited_for(tmp_path: Path) -> N
     path = abandoned(tmp_path, "a_selected.json")
     with path.open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        done = command("run", tmp_path / "a.json")
+        done = run("run", tmp_path / "a.json")
     assert done.returncode == 0
     assert names(tmp_path) == {"a.json", "a_selected.json", path.name}
 
@@ -308,7 +293,7 @@ def test_what_only_has_a_temporary_files_name_is_kept_and_not_waited_for(
         path.mkdir()
     else:
         path.symlink_to("a.json" if kind == "link" else "nowhere")
-    done = command("run", tmp_path / "a.json", "-o", tmp_path / "b.json")
+    done = run("run", tmp_path / "a.json", "-o", tmp_path / "b.json")
     assert done.returncode == 0
     assert names(tmp_path) == {"a.json", "b.json", path.name}
     assert (tmp_path / "a.json").read_bytes() == BATCH
@@ -540,9 +525,12 @@ def test_a_file_that_needs_more_memory_than_there_is_does_not_stop_the_others(
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (250_000_000, 250_000_000))
 
-    done = command(
-        *("run", "big.json", "small.json", "--json", "--jobs", str(jobs)),
-        before=limit,
+    done = subprocess.run(
+        [*SELECTION, "run", "big.json", "small.json", "--json", "--jobs", str(jobs)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        preexec_fn=limit,
         cwd=tmp_path,
     )
     assert done.returncode == OutOfMemoryError.exit_code == 74
@@ -613,7 +601,7 @@ def test_a_signal_that_is_ignored_from_outside_stays_ignored(place: Path) -> Non
         text=True,
         timeout=60,
     )
-    assert (done.returncode, "done, 1 articles" in done.stderr) == (0, True)
+    assert (done.returncode, "done, 1 article" in done.stderr) == (0, True)
 
 
 def test_the_packages_import_what_they_export_when_it_is_used() -> None:

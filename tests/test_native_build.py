@@ -27,6 +27,9 @@ from tests.support.native_build import (
     sanitizer,
 )
 
+# The builds are made once.
+pytestmark = pytest.mark.xdist_group("native build")
+
 # A missing compiler is a failure in continuous integration.
 needs_compiler = pytest.mark.skipif(compiler() is None and not browser.is_ci(), reason=MISSING)
 needs_extensions = pytest.mark.skipif(

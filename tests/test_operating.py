@@ -27,11 +27,12 @@ from rq.serializers import JSONSerializer
 
 import worker
 from tests.support import batches
+from tests.support.command import run_worker
 from tests.support.queue_server import Events, Server, Workers, children
 from worker import health
 from worker.address import AddressError, find_address, parse_url
 from worker.cli import tables
-from worker.processes import identity, runs
+from worker.processes import identity, is_running
 from worker.settings import Settings, SettingsError
 from worker.state.job_state import JobState
 from worker.state.registrations import WorkerRegistration, registration_fields
@@ -43,14 +44,7 @@ FUNCTION = "worker.jobs.select_batch"
 def run(
     workers: Workers, *arguments: str | Path, cwd: Path | None = None, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-P", "-m", "worker", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        env={**workers.environment, **environment},
-        timeout=60,
-        cwd=cwd,
-    )
+    return run_worker({**workers.environment, **environment}, *arguments, cwd=cwd)
 
 
 @pytest.fixture
@@ -351,11 +345,11 @@ def test_health_is_of_a_living_process_and_not_of_a_zombie(workers: Workers) -> 
     assert select.select([ended], [], [], 60)[0]
     os.close(ended)
     # It has ended, and its parent has not waited for it yet.
-    assert not runs(process.pid)
-    assert runs(os.getpid())
+    assert not is_running(process.pid)
+    assert is_running(os.getpid())
     process.wait(60)
-    assert not runs(process.pid)
-    assert not runs(0)
+    assert not is_running(process.pid)
+    assert not is_running(0)
 
 
 def test_health_knows_its_own_worker_from_that_of_another_container(

@@ -31,6 +31,7 @@ from selection import Extractor
 from selection.parallel.cores import usable_cores
 from selection.verify import verify_files
 from tests.support import batches
+from tests.support.command import run_worker
 from tests.support.process import SECONDS, killed_after, line_with, until
 from tests.support.process import read as read_terminal
 from tests.support.queue_server import SAFE, Events, Server, Workers, children, kill, running_server
@@ -225,13 +226,7 @@ def folder(tmp_path: Path) -> Path:
 def run(
     workers: Workers, *arguments: str | Path, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "worker", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        env={**workers.environment, **environment},
-        timeout=SECONDS,
-    )
+    return run_worker({**workers.environment, **environment}, *arguments)
 
 
 def results(workers: Workers, *arguments: str | Path, **environment: str) -> dict[str, Any]:

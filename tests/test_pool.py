@@ -28,13 +28,25 @@ MAKERS = [batches.picks_newspaper4k, batches.picks_readability, batches.picks_tr
 MANY = 10_000
 
 
-def workers() -> list[int]:
+_others: set[int] = set()
+
+
+def children() -> set[int]:
     """Return the process ids of this process's children."""
-    return [
-        int(child)
-        for task in Path("/proc/self/task").iterdir()
-        for child in (task / "children").read_text().split()
-    ]
+    tasks = Path("/proc/self/task").iterdir()
+    return {int(child) for task in tasks for child in (task / "children").read_text().split()}
+
+
+def workers() -> list[int]:
+    """Return the process ids of the children that were started since the test began."""
+    return sorted(children() - _others)
+
+
+@pytest.fixture(autouse=True)
+def servers_of_other_tests() -> None:
+    """Leave out the servers that tests in this process share."""
+    _others.clear()
+    _others.update(children())
 
 
 @pytest.fixture(autouse=True)

@@ -15,10 +15,11 @@ from dataclasses import FrozenInstanceError
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from selection import Decision, Extractor, Rule, State
+from tests.support.examples import examples
 
 Decide = Callable[[object], Decision]
 
@@ -28,13 +29,6 @@ FIELD = {N: "text", R: "cleaned_text", T: "text"}
 USABLE, DEGRADED, UNAVAILABLE = State.USABLE, State.DEGRADED, State.UNAVAILABLE
 
 ABSENT = object()
-
-
-def examples(number: int) -> settings:
-    """Return settings for a number of examples without a deadline."""
-    return settings(
-        max_examples=number, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-    )
 
 
 def words(count: int, prefix: str = "w") -> list[str]:

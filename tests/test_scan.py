@@ -14,7 +14,8 @@ from selection.stream.forms import HEAD_BYTES
 from selection.stream.parts import Article, Gap
 from selection.stream.scan import parsed_parts
 from tests.support import documents
-from tests.support.documents import Document, unhurried
+from tests.support.documents import Document
+from tests.support.examples import examples
 
 ALL_AT_ONCE = 1 << 20
 
@@ -67,7 +68,7 @@ def scanned_fields(article: Article) -> dict[str, Any]:
 # ------------------------------------------------------------------- for any document
 
 
-@unhurried
+@examples(40)
 @given(documents.documents(), st.sampled_from([*range(1, 21), 61, 4096, ALL_AT_ONCE]))
 def test_the_parts_are_the_input_and_the_articles_are_where_they_were_put(
     document: Document, read_size: int
@@ -88,7 +89,7 @@ def test_the_parts_are_the_input_and_the_articles_are_where_they_were_put(
     assert skipped_in(data, read_size) == document.skipped
 
 
-@unhurried
+@examples(40)
 @given(documents.documents(), st.integers(1, 20))
 def test_the_fields_are_what_json_reads_in_them(document: Document, read_size: int) -> None:
     for size in (read_size, ALL_AT_ONCE):
@@ -317,7 +318,7 @@ _SCRAPS = (
 )
 
 
-@unhurried
+@examples(40)
 @given(
     st.sampled_from([b"", b'{"articles":', b'{"articles":[', b'{"articles":[{"a":']),
     st.lists(st.sampled_from(_SCRAPS), max_size=12).map(b"".join),

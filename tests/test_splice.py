@@ -15,7 +15,8 @@ from selection.stream.parts import Article
 from selection.stream.scan import parsed_parts
 from selection.stream.splice import insert_pick, pick_spans
 from tests.support import documents
-from tests.support.documents import Document, unhurried
+from tests.support.documents import Document
+from tests.support.examples import examples
 
 
 def selected(data: bytes, read_size: int = 1 << 20) -> bytes:
@@ -46,7 +47,7 @@ def spliced(article: bytes) -> bytes:
 # ------------------------------------------------------------------- for any document
 
 
-@unhurried
+@examples(40)
 @given(documents.documents(), st.sampled_from([1, 2, 3, 5, 8, 13, 1 << 20]))
 def test_the_output_is_the_input_plus_one_right_pick_per_article(
     document: Document, read_size: int
@@ -59,7 +60,7 @@ def test_the_output_is_the_input_plus_one_right_pick_per_article(
     assert document.picks_in(selected(document.input, read_size)) == right
 
 
-@unhurried
+@examples(40)
 @given(documents.documents())
 def test_selecting_the_output_again_changes_nothing(document: Document) -> None:
     once = selected(document.input)

@@ -23,8 +23,9 @@ from selection.text.shingles import measure
 from selection.text.tokens import word_tokens
 from selection.text.vocabulary import Vocabulary, pack_texts, token_count
 from tests.support import reference
+from tests.support.examples import examples
 from tests.support.process import SECONDS
-from tests.support.texts import ENTITIES, MARKUP, TEXTS, examples
+from tests.support.texts import ENTITIES, MARKUP, TEXTS
 
 
 def tokens(text: str) -> list[str]:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import BinaryIO, cast
 
 from worker.address import Address
-from worker.processes import identity, runs
+from worker.processes import identity, is_running
 from worker.settings import Settings, SettingsError
 from worker.state.registrations import WORKERS_OF_QUEUE, WorkerRegistration, read_registration
 
@@ -57,7 +57,7 @@ def is_alive(settings: Settings) -> bool:
 
 
 def _is_here(worker: WorkerRegistration) -> bool:
-    if not runs(worker.pid):
+    if not is_running(worker.pid):
         return False
     found = identity(worker.pid)
     return not worker.process or not found or worker.process == found

@@ -7,7 +7,7 @@ import os
 _ZOMBIE_STATES = ("Z", "X", "x")
 
 
-def runs(pid: int) -> bool:
+def is_running(pid: int) -> bool:
     """Return True if the process runs; a zombie has ended."""
     if pid <= 0:
         return False

@@ -11,7 +11,7 @@ import click
 
 from selection.cli import messages
 from selection.cli.options import FILE, print_json, read_options, reading
-from selection.cli.plan import find_outputs, is_folder, real_path
+from selection.cli.plan import find_outputs, is_folder, real
 from selection.cli.printable import printable
 from selection.errors import OutputError, SelectionError
 from selection.reader import ReadOptions
@@ -32,6 +32,7 @@ FORMATS = ("jsonl", "csv", "parquet")
 @click.option("--format", type=click.Choice(FORMATS), help="Format, by default the ending's.")
 @click.option("--columns", help="Columns in order, with commas between; by default all.")
 @click.option("--min-agreement", type=click.FloatRange(0, 1), help="Leave lower rows out.")
+@click.option("--strict", is_flag=True, help="Fail at a pick that is not that of the rules.")
 @click.option("-r", "--recursive", is_flag=True, help="Search folders to any depth.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per table.")
 @read_options
@@ -41,6 +42,7 @@ def export(
     format: str | None,
     columns: str | None,
     min_agreement: float | None,
+    strict: bool,
     recursive: bool,
     as_json: bool,
     lines: bool,
@@ -50,7 +52,7 @@ def export(
 
     Without --output the table is JSON Lines on standard output. Several FILEs make one table,
     or one table each in a folder. The picks are those of the files; a row whose pick is not
-    that of the rules is counted and reported.
+    that of the rules is counted and reported; with --strict it is an error with exit code 65.
 
     Columns: batch, index, id, url, title, extractor, text, error, rule, score, agreement,
     margin, tokens.
@@ -72,7 +74,7 @@ def export(
     options = reading(lines, skip_bad_lines)
     code = 0
     for inputs, table in _tables(paths, target, format):
-        rows = TableOptions(format or _format_of(table), chosen, min_agreement)
+        rows = TableOptions(format or _format_of(table), chosen, min_agreement, strict)
         try:
             _write(inputs, table, rows, options, as_json)
         except SelectionError as error:
@@ -111,10 +113,10 @@ def _tables(
                 f"{printable(table)}"
             )
         tables[table] = path
-    inputs = {real_path(path): path for path in paths}
+    inputs = {real(path): path for path in paths}
     for table, path in tables.items():
         # Each table is checked against its own batch when it is made.
-        if (other := inputs.get(real_path(table), path)) != path:
+        if (other := inputs.get(real(table), path)) != path:
             raise click.UsageError(
                 f"the table of {printable(path)} would replace {printable(other)}; name another "
                 "folder"

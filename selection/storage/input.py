@@ -17,7 +17,7 @@ from selection.errors import (
     InputNotFileError,
     ReadError,
 )
-from selection.storage.address import is_address
+from selection.storage.roots import is_file_inside
 from selection.storage.transient import is_transient
 
 #: Device, inode, size and time of the last change of a file.
@@ -59,7 +59,7 @@ class InputFile:
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode):
                 raise _not_a_file(found, path)
-            if not is_inside(roots, path, found):
+            if not is_file_inside(roots, path, found):
                 raise InputForbiddenError("the file is outside the allowed folders", path=path)
             self._file = os.fdopen(descriptor, "rb", buffering=0)
         except BaseException as error:
@@ -144,42 +144,6 @@ def fault_of_name(path: str) -> str | None:
     except UnicodeDecodeError:
         return f"the file's name is not UTF-8: {name!a}; rename it"
     return None
-
-
-def is_inside(roots: Sequence[str], path: str, opened: os.stat_result) -> bool:
-    """Return whether a file that was opened is in one of the roots; without roots it is.
-
-    The name is resolved after opening, and the result must be the file that was opened, so a
-    link that is swapped in between is refused.
-
-    Args:
-        roots: folders.
-        path: the name under which the file was opened.
-        opened: the status of the open file.
-
-    Raises:
-        OSError: the name cannot be resolved now.
-    """
-    if not roots:
-        return True
-    real = _real(path)
-    if real is None or not os.path.samestat(opened, real[1]):
-        return False
-    local = [root for root in roots if not is_address(root)]
-    folders = [found[0] for root in local if (found := _real(root))]
-    return any(os.path.commonpath([folder, real[0]]) == folder for folder in folders)
-
-
-def _real(path: str) -> tuple[str, os.stat_result] | None:
-    """Return the path without links and the status of that file, None if there is not one."""
-    try:
-        # Without `strict`, errors are ignored and links stay in the path.
-        real = os.path.realpath(path, strict=True)
-        return real, os.lstat(real)
-    except OSError as error:
-        if is_transient(error):
-            raise
-        return None
 
 
 def _identity(found: os.stat_result) -> Identity:

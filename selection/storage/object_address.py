@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from selection.storage.address import SCHEMES, is_address
+from selection.storage.address import SCHEMES
 
 _BUCKET = re.compile(r"[A-Za-z0-9$][A-Za-z0-9._-]*")
 _LONGEST_KEY = 1024  # bytes, of S3 and Google; Azure allows as many characters
@@ -80,26 +79,3 @@ def _decoded(segment: str) -> str:
     while (decoded := unquote(segment)) != segment:
         segment = decoded
     return segment.replace("\\", "/")
-
-
-def is_inside_roots(name: str, roots: Sequence[str]) -> bool:
-    """Return whether an address lies below one of the roots; without roots it does.
-
-    A root that is a local folder holds no object. A root holds what is below it, whether or
-    not it ends in "/": ``s3://bucket/in`` does not hold ``s3://bucket/in-other/a.json``.
-    """
-    if not roots:
-        return True
-    try:
-        address = parse_address(name)
-        allowed = [parse_address(root) for root in roots if is_address(root)]
-    except ValueError:
-        return False
-    return any(_holds(root, address) for root in allowed)
-
-
-def _holds(root: Address, address: Address) -> bool:
-    if (root.scheme, root.bucket) != (address.scheme, address.bucket):
-        return False
-    prefix = root.key if root.is_folder else f"{root.key}/"
-    return address.key.startswith(prefix)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from selection.errors import InputNameError
 from selection.storage.object_address import Address, parse_address
 from selection.storage.object_input import refusal
-from selection.storage.object_store import Fault, fault_of, open_store, start
+from selection.storage.object_store import Fault, fault_of, open_store, result_of, start
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -33,7 +33,7 @@ def list_addresses(path: str, recursive: bool) -> Iterator[str]:
         raise InputNameError(str(error), path=path) from None
     store = open_store(folder)
     try:
-        keys = start(_keys, store, folder.key, recursive).result()
+        keys = result_of(start(_keys, store, folder.key, recursive))
     except InputNameError as error:
         error.path = path
         raise
@@ -72,7 +72,7 @@ def object_exists(path: str) -> bool:
     from obstore import head
 
     try:
-        start(head, store, address.key).result()
+        result_of(start(head, store, address.key))
     except Exception as error:
         if fault_of(error)[0] is Fault.MISSING_OBJECT:
             return False

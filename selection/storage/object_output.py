@@ -20,17 +20,19 @@ from selection.errors import (
 )
 from selection.storage.address import is_address
 from selection.storage.interface import Input
-from selection.storage.object_address import Address, is_inside_roots, parse_address
+from selection.storage.object_address import Address, parse_address
 from selection.storage.object_store import (
     Fault,
     fault_of,
     is_same_object,
     leave,
     open_store,
+    result_of,
     setup_error,
     start,
 )
 from selection.storage.object_uploads import Uploads
+from selection.storage.roots import is_address_inside
 
 if TYPE_CHECKING:
     from obstore import WritableFile
@@ -144,7 +146,7 @@ class ObjectOutput:
 
     def _result(self, future: Future[_T]) -> _T:
         try:
-            return future.result()
+            return result_of(future)
         except SelectionError:
             raise
         except Exception as error:
@@ -158,7 +160,7 @@ class ObjectOutput:
         # A writer that is not closed completes nothing.
         del self._writer
         with suppress(Exception):
-            start(self._upload.abort).result()
+            result_of(start(self._upload.abort))
 
     def _refusal(self, error: Exception) -> SelectionError:
         fault, words = fault_of(error)
@@ -187,7 +189,7 @@ def check_address(path: str, source: Input, roots: Sequence[str] = ()) -> Addres
         raise OutputNameError(str(error), path=path.encode("utf-8", "replace").decode()) from None
     if address.is_folder:
         raise OutputNameError("this is the address of a folder; name an object", path=path)
-    if not is_inside_roots(path, roots):
+    if not is_address_inside(roots, path):
         raise OutputForbiddenError("the output is outside the allowed folders", path=path)
     if is_address(source.path) and is_same_object(parse_address(source.path), address):
         raise OutputIsInputError("the output is the input; name another", path=path)

@@ -163,9 +163,11 @@ def open_store(address: Address) -> S3Store | GCSStore | AzureStore:
     try:
         if address.scheme == "s3":
             return open_s3(address.bucket, bucket_url(address.bucket))
-        _endpoint(_AZURE_ENDPOINTS if address.scheme == "az" else (), os.environ)
-        kind = store.GCSStore if address.scheme == "gs" else store.AzureStore
-        return kind(address.bucket, client_options=_options(), retry_config=_RETRIES)
+        if address.scheme == "gs":
+            return store.GCSStore(address.bucket, client_options=_options(), retry_config=_RETRIES)
+        endpoint = _endpoint(_AZURE_ENDPOINTS, os.environ) or ""
+        options = _options(allow_http=endpoint.startswith("http://"))
+        return store.AzureStore(address.bucket, client_options=options, retry_config=_RETRIES)
     except _EndpointValueError as error:
         raise EndpointError(str(error), path=str(address)) from None
     except Exception:
@@ -272,6 +274,14 @@ def start(function: Callable[_P, _T], *args: _P.args, **others: _P.kwargs) -> Fu
     # A daemon: a request that hangs does not keep the process.
     threading.Thread(target=call, name="object store", daemon=True).start()
     return future
+
+
+def result_of(future: Future[_T]) -> _T:
+    """Wait for a request and return its result; a signal interrupts the wait."""
+    # Python does not notice a signal that arrives as a wait begins before that wait ends.
+    while not wait([future], 1).done:
+        pass
+    return future.result()
 
 
 def leave(future: Future[_T] | None) -> None:

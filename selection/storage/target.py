@@ -17,8 +17,9 @@ from selection.errors import (
     OutputNameError,
     WriteError,
 )
-from selection.storage.input import close, fault_of_name, is_inside
+from selection.storage.input import close, fault_of_name
 from selection.storage.interface import Input, is_input
+from selection.storage.roots import is_file_inside
 from selection.storage.transient import is_transient
 
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -91,7 +92,7 @@ def open_target(path: str, source: Input, roots: Sequence[str] = ()) -> Iterator
         raise refusal(error, path) from None
     try:
         try:
-            inside = is_inside(roots, where, os.fstat(target.folder))
+            inside = is_file_inside(roots, where, os.fstat(target.folder))
         except OSError as error:
             raise refusal(error, path) from None
         if not inside:

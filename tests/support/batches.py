@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "river_plate_extracted.json"
+# The sample of the repository and the batches that a variable names; see CONTRIBUTING.md.
+REAL = [
+    EXAMPLE,
+    *map(Path, filter(None, os.environ.get("SELECTION_TEST_BATCHES", "").split(os.pathsep))),
+]
 
 # Ten tokens, so six shingles, of which two extractors share all.
 COMMON = "one two three four five six seven eight nine ten"

@@ -13,15 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-
-# A deadline would make the result depend on the speed of the machine.
-unhurried = settings(
-    max_examples=40,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 MEMBER = "selected_extractor"

@@ -59,6 +59,11 @@ class ObjectServer:
         """Return the ids of the unfinished uploads."""
         return _texts(self.request("GET", f"{self.bucket}?uploads"), "Upload", "UploadId")
 
+    def parts(self, key: str, upload: str) -> list[str]:
+        """Return the numbers of the parts that an unfinished upload has."""
+        answer = self.request("GET", f"{self.bucket}/{quote(key)}?uploadId={upload}")
+        return _texts(answer, "Part", "PartNumber")
+
     def begin_upload(self, key: str) -> str:
         """Begin an upload with one part and leave it; return its id."""
         answer = self.request("POST", f"{self.bucket}/{quote(key)}?uploads", b"")

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 MARKUP = st.lists(
@@ -56,10 +55,3 @@ _PIECES = [
     ),
 ]
 TEXTS = st.lists(st.one_of(_PIECES), max_size=6).map("".join)
-
-
-def examples(number: int) -> settings:
-    """Return settings for a number of examples without a deadline."""
-    return settings(
-        max_examples=number, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-    )

@@ -11,7 +11,7 @@ from redis.client import Pipeline
 from rq import Worker, worker_registration
 
 from worker.connections import server_time
-from worker.processes import runs
+from worker.processes import is_running
 from worker.settings import Settings
 from worker.state.registrations import (
     WorkerRegistration,
@@ -85,4 +85,4 @@ def _can_be_running(earlier: WorkerRegistration) -> bool:
     if earlier.host != socket.gethostname():
         return True
     # A container that is started again has the same process number.
-    return runs(earlier.pid) and earlier.pid != os.getpid()
+    return is_running(earlier.pid) and earlier.pid != os.getpid()
