@@ -55,7 +55,7 @@ from tests.support.object_server import (
     ObjectServer,
     Proxy,
 )
-from tests.support.process import until
+from tests.support.process import line_with, until
 from tests.support.queue_server import Server, Workers, children, kill
 from worker import Settings, SettingsError, enqueue
 
@@ -622,8 +622,7 @@ def writing(store: ObjectServer) -> subprocess.Popen[str]:
     process = subprocess.Popen(
         [sys.executable, "-c", KILLED], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
+    line_with("ready", process.stdout, process)
     assert len(store.uploads()) == 1
     return process
 
