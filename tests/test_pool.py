@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+import psutil
 import pytest
 
 from selection import Progress, select_file
@@ -29,13 +30,15 @@ MANY = 10_000
 
 
 def workers() -> list[int]:
-    """Return the process ids of this process's children, except servers of commands."""
-    return [
-        int(child)
-        for task in Path("/proc/self/task").iterdir()
-        for child in (task / "children").read_text().split()
-        if b"command_server" not in Path("/proc", child, "cmdline").read_bytes()
-    ]
+    """Return the process ids of this process's pools, and of children that are not waited for."""
+    return [child.pid for child in psutil.Process().children() if _is_of_a_pool(child)]
+
+
+def _is_of_a_pool(child: psutil.Process) -> bool:
+    # Other tests leave servers for the whole session.
+    if child.status() == psutil.STATUS_ZOMBIE:
+        return True
+    return "selection.parallel.worker_process" in child.cmdline()
 
 
 @pytest.fixture(autouse=True)
