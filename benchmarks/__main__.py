@@ -15,6 +15,7 @@ from types import FrameType
 from typing import NoReturn
 
 from benchmarks import (
+    compressed,
     corpus,
     decide,
     fleet,
@@ -25,6 +26,7 @@ from benchmarks import (
     quality,
     report,
     size,
+    storage,
     tables,
     whole_file,
 )
@@ -41,6 +43,8 @@ PARTS: dict[str, Callable[[Settings], Result]] = {
     "quality": quality.measure,
     "fleet": fleet.measure,
     "report": report.measure,
+    "storage": storage.measure,
+    "compressed": compressed.measure,
 }
 
 

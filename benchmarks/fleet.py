@@ -6,6 +6,7 @@ import json
 import shutil
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
@@ -56,7 +57,7 @@ def _wait_for(queue: Queue, jobs: int) -> None:
         time.sleep(0.005)
 
 
-def _time_batches(settings: QueueSettings, connection: Redis, paths: list[Path]) -> float:
+def time_batches(settings: QueueSettings, connection: Redis, paths: Sequence[str | Path]) -> float:
     """Return the seconds from the first enqueue to the last finish."""
     queue = Queue(settings.queue, connection=connection, serializer=settings.serializer)
     began = time.perf_counter()
@@ -86,14 +87,14 @@ def measure(settings: Settings) -> Result:
             folder = Path(name)
             small, large = _small_files(folder, files), _large_files(folder)
             with local_queue(QueueSettings(), 1, SELECTION_WORKER) as (own, _running):
-                seconds["batches"].append(_time_batches(own, own.connect(), small))
+                seconds["batches"].append(time_batches(own, own.connect(), small))
             with local_queue(QueueSettings(), 1, "rq.Worker") as (own, _running):
                 seconds["nothing"].append(_time_nothing(own, own.connect(), files))
             for label, workers in (("one", 1), ("two", 2)):
                 for path in large:
                     path.touch()
                 with local_queue(QueueSettings(), workers, SELECTION_WORKER) as (own, _running):
-                    seconds[label].append(_time_batches(own, own.connect(), large))
+                    seconds[label].append(time_batches(own, own.connect(), large))
     found = {label: median(values) for label, values in seconds.items()}
     batches, nothing = (1000 * found[label] / files for label in ("batches", "nothing"))
     rows = (

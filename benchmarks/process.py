@@ -41,14 +41,16 @@ def run(
 
 
 def run_watched(
-    command: Sequence[str], environment: Mapping[str, str] | None = None
+    command: Sequence[str],
+    environment: Mapping[str, str] | None = None,
+    output: Path | None = None,
 ) -> tuple[float, Memory | None]:
-    """Run a command and return its seconds and memory.
+    """Run a command and return its seconds and memory; discard its output without a file.
 
     The sampling takes a little time. The memory is None on other systems than Linux.
     """
     watch = _Watch() if psutil.LINUX else None
-    seconds = _run(command, None, environment, watch)
+    seconds = _run(command, output, environment, watch)
     return seconds, watch.found() if watch else None
 
 

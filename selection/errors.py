@@ -157,7 +157,7 @@ class ArticlesNotListError(DataError):
 class DifferenceError(DataError):
     """``verify``: the output is not the input plus one correct pick per article.
 
-    The place is one in the output file.
+    ``export --strict``: a pick is not that of the rules. The place is one in the output file.
     """
 
 

@@ -58,13 +58,17 @@ class FieldCheck:
 
     def warnings(self) -> tuple[str, ...]:
         """Return one sentence for each extractor whose text no article, or almost none, has."""
+        return tuple(self.by_extractor().values())
+
+    def by_extractor(self) -> dict[Extractor, str]:
+        """Return the sentences of :meth:`warnings` by extractor."""
         counts = {e: sum(n for n, s in zip(self._with_text, _SETS) if e in s) for e in Extractor}
-        return tuple(
-            f"{_how_many(count, self._articles)} a text in "
+        return {
+            extractor: f"{_how_many(count, self._articles)} a text in "
             f"'{extractor}.{TEXT_FIELD[extractor]}'; {self._instead(extractor)}"
             for extractor, count in counts.items()
             if count * _ALMOST_NONE < self._articles
-        )
+        }
 
     def _instead(self, extractor: Extractor) -> str:
         if found := self._found[extractor].most_common()[:_MOST_NAMES_SHOWN]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -11,7 +12,7 @@ import pytest
 
 from selection import Decision, select_article
 from selection.text.backend import available
-from tests.support import browser
+from tests.support import azure_server, browser
 from tests.support.examples import register_profiles
 from tests.support.object_server import (
     ObjectServer,
@@ -21,10 +22,13 @@ from tests.support.object_server import (
 )
 from tests.support.queue_server import Events, Server, Workers, running_server
 
+# pytest-xdist sets it, and the commands that the tests run would wrap their tables.
+os.environ.pop("COLUMNS", None)
+
 register_profiles()
 
 # The marker of a test that uses one of these fixtures.
-_MARKERS = {"server": "queue", "stack": "queue", "browser": "browser"}
+_MARKERS = {"server": "queue", "stack": "queue", "browser": "browser", "azure": "azure"}
 
 
 def pytest_configure() -> None:
@@ -34,16 +38,23 @@ def pytest_configure() -> None:
             signal.signal(number, signal.SIG_DFL)
 
 
-def pytest_report_header() -> str:
-    if found := browser.chromium():
-        return f"browser: {found}"
-    return f"browser: {browser.MISSING}; its tests {'fail' if browser.is_ci() else 'are skipped'}"
+def pytest_report_header() -> list[str]:
+    skipped = "its tests are skipped"
+    otherwise = f"{browser.MISSING}; {'its tests fail' if browser.is_ci() else skipped}"
+    header = [f"browser: {browser.chromium() or otherwise}"]
+    if azure_server.azurite():
+        return [*header, f"azurite: {azure_server.azurite()}"]
+    return [*header, f"azurite: {azure_server.MISSING}; {skipped}"]
 
 
 # First, so that -m selects by these markers.
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests by their fixtures; skip those of a missing browser. In CI they fail."""
+    """Mark the tests by their fixtures; skip those of what is missing.
+
+    In CI a missing browser is a failure. Azurite is optional everywhere: it needs Node.js and
+    360 MB.
+    """
     for item in items:
         fixtures = getattr(item, "fixturenames", [])
         for name in {_MARKERS[fixture] for fixture in fixtures if fixture in _MARKERS}:
@@ -52,6 +63,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if in_browser and not browser.is_ci() and browser.chromium() is None:
         for item in in_browser:
             item.add_marker(pytest.mark.skip(reason=browser.MISSING))
+    if not azure_server.azurite():
+        for item in items:
+            if item.get_closest_marker("azure"):
+                item.add_marker(pytest.mark.skip(reason=azure_server.MISSING))
 
 
 @pytest.fixture(scope="module", params=list(available()))

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from benchmarks import corpus, quality, tables
 from benchmarks.growth import exponent
+from benchmarks.object_server import BUCKET, running_server
 from benchmarks.quality import Match, Quality, Rated
 from benchmarks.result import Goal, Result, Settings, Table
+from selection import select_file
 from selection.model import Extractor
 from tests.support.batches import article, write
+from tests.support.command import SELECTION
 from tests.support.reference import choose
 
 
@@ -181,3 +186,16 @@ def test_every_language_has_articles_of_its_own(tmp_path: Path) -> None:
     assert len(set(texts)) == len(corpus.LANGUAGES)
     for text, language in zip(texts, corpus.LANGUAGES.values()):
         assert set(text) & set(language.letters)
+
+
+def test_the_server_of_the_measurements_gives_ranges_and_joins_parts(tmp_path: Path) -> None:
+    folder = tmp_path / "objects"
+    folder.mkdir()
+    # Two ranges and two parts.
+    corpus.write_generated(folder / "a.json", (8 << 20) + 1)
+    with running_server(folder) as environment:
+        command = [*SELECTION, "run", f"s3://{BUCKET}/a.json"]
+        subprocess.run(command, check=True, timeout=60, env={**os.environ, **environment})
+    select_file(folder / "a.json", tmp_path / "local.json")
+    assert (folder / "a_selected.json").read_bytes() == (tmp_path / "local.json").read_bytes()
+    assert sorted(path.name for path in folder.iterdir()) == ["a.json", "a_selected.json"]

@@ -282,6 +282,23 @@ def test_help_has_an_example_for_each_command() -> None:
     assert "73   the output cannot be made" in run("--help").stdout
 
 
+@pytest.mark.parametrize(
+    "example",
+    [
+        "selection run batch.json ",
+        "selection run data --recursive ",
+        "selection run batch.json.gz ",
+        "selection run articles.jsonl ",
+        "selection run crawl.log.zst --lines ",
+        "| selection run - |",
+        "selection run s3://bucket/in/batch.json ",
+        "selection run gs://bucket/in/ --output-dir az://",
+    ],
+)
+def test_help_of_run_has_an_example_of_each_form(example: str) -> None:
+    assert f"  {example}" in run("run", "--help").stdout.replace("zcat batch.json.gz ", "  ")
+
+
 def test_help_fits_80_columns_and_has_each_commands_first_sentence_whole() -> None:
     for command in (None, *COMMANDS):
         text = run(*filter(None, [command]), "--help", COLUMNS="80").stdout

@@ -19,6 +19,7 @@ import socket
 import subprocess
 import sys
 import time
+import tomllib
 import urllib.request
 from collections.abc import Iterator
 from contextlib import suppress
@@ -36,6 +37,7 @@ from rq import Queue
 
 from selection.verify import verify_files
 from tests.support import batches
+from tests.support.object_server import KEY_ID, SECRET, ObjectServer
 from worker import Settings, enqueue
 from worker.cli.wait import wait_for
 from worker.local_fleet import server_program
@@ -45,6 +47,11 @@ PASSWORD = "a/b#c?d[e@f:g%20 $h'i\"j"  # all that a URL, a shell or the server c
 UID = 10001  # the image's
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+OBJECT_STORAGE = {
+    *("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION"),
+    *("AWS_ENDPOINT_URL", "AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ACCOUNT_KEY"),
+    "GOOGLE_SERVICE_ACCOUNT_KEY",
+}
 
 
 def filled(text: str, **values: str) -> str:
@@ -120,7 +127,7 @@ def test_the_server_is_private_and_loses_nothing() -> None:
     assert re.fullmatch(r"valkey/valkey:\d+\.\d+\S*", server["image"])
 
 
-@pytest.mark.parametrize("name", SERVICES)
+@pytest.mark.parametrize("name", sorted(set(SERVICES) - {"objects"}))
 def test_without_a_password_nothing_starts(name: str) -> None:
     given = SERVICES[name]["environment"]["REDIS_PASSWORD"]
     assert filled(given, REDIS_PASSWORD=PASSWORD) == PASSWORD
@@ -165,10 +172,11 @@ def test_every_setting_can_be_given_in_the_file_env() -> None:
     names = {each.metadata["name"] for each in fields(Settings)}
     from_environment = {name for name in names if name.startswith("SELECTION_")}
     from_environment.add("SELECTION_BACKEND")  # a setting of the package selection
-    # The queue is part of the command, and the folder is the one that is mounted.
+    # The queue is part of the command, and the roots have a default that is mounted.
     settable = from_environment - {"SELECTION_QUEUE", "SELECTION_ROOTS"}
-    for service in ("worker", "metrics"):
-        assert passed_on(service) | {"SELECTION_GRACE"} == settable
+    assert passed_on("metrics") | {"SELECTION_GRACE"} == settable
+    settable |= OBJECT_STORAGE
+    assert passed_on("worker") | {"SELECTION_GRACE"} == settable
     example = (ROOT / ".env.example").read_text()
     variables = set(re.findall(r"^#?([A-Z_]+)=", example, re.MULTILINE))
     used = set(re.findall(r"\$\{(\w+)", (ROOT / "docker-compose.yml").read_text()))
@@ -188,13 +196,36 @@ def test_every_service_is_checked_soon_after_its_start(name: str) -> None:
     assert seconds(check["timeout"]) <= seconds(check["interval"])
 
 
-def test_monitoring_is_a_profile() -> None:
+def test_credentials_are_the_worker_s_alone_and_in_no_command() -> None:
+    for name in SERVICES:
+        assert bool(passed_on(name) & OBJECT_STORAGE) == (name == "worker")
+    assert "AWS_SECRET" not in str([service["command"] for service in SERVICES.values()])
+
+
+@pytest.mark.parametrize("roots", ["", "/data:s3://bucket/in/", "s3://bucket/"])
+def test_the_roots_are_the_folder_or_those_of_the_settings(roots: str) -> None:
+    for name in ("worker", "metrics"):
+        given = filled(SERVICES[name]["environment"]["SELECTION_ROOTS"], SELECTION_ROOTS=roots)
+        assert given == (roots or "/data")
+
+
+def test_the_workers_image_has_the_extras_of_what_a_batch_can_be() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lines = (ROOT / "worker" / "Dockerfile").read_text().splitlines()
+    [wheel] = [line for line in lines if "/wheels/*.whl" in line and "pip install" in line]
+    wanted = ["compression", "object-store"]
+    assert wheel.endswith(f'"$(echo /wheels/*.whl)[{",".join(wanted)}]"')
+    assert set(wanted) <= set(extras["optional-dependencies"])
+
+
+def test_monitoring_and_the_server_of_objects_are_profiles() -> None:
     profiles = {name: service.get("profiles") for name, service in SERVICES.items()}
     assert profiles == {
         "redis": None,
         "worker": None,
         "metrics": ["monitoring"],
         "dashboard": ["monitoring"],
+        "objects": ["object-storage"],
     }
 
 
@@ -222,7 +253,7 @@ def test_the_image_is_built_from_existing_files_and_runs_without_privileges() ->
     users = [line.split()[1] for line in lines if line.startswith("USER ")]
     assert users[-1] != "root"
     # Every final stage ends as the user of the image, whatever it did before.
-    for stage in ("dashboard", "worker", "monitoring"):
+    for stage in ("dashboard", "objects", "worker", "monitoring"):
         begin = next(i for i, line in enumerate(lines) if line.endswith(f" AS {stage}"))
         end = next((i for i in range(begin + 1, len(lines)) if lines[i].startswith("FROM ")), None)
         last_user = [line for line in lines[begin:end] if line.startswith("USER ")][-1]
@@ -237,7 +268,7 @@ def test_the_image_has_the_bytecode_of_what_it_runs() -> None:
     assert compiled.endswith(" /usr/local/lib/python3.13")
     # Packages are compiled by pip, unless it is asked not to.
     installs = [line for line in lines[base:] if "pip install" in line]
-    assert len(installs) == 3
+    assert len(installs) == 4
     assert not [line for line in installs if "--no-compile" in line]
 
 
@@ -277,6 +308,7 @@ class Stack:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.settings = {"REDIS_PASSWORD": PASSWORD}  # as of the file .env
         self.data = folder / "data"
         self._confinement = confinement(folder)
         for name in ("data", "redis", "empty"):
@@ -284,7 +316,7 @@ class Stack:
         if self._confinement:
             for name in ("data", "redis"):
                 os.chown(folder / name, UID, UID)
-        self.ports = {"6379": free_port(), "9109": free_port(), "9181": free_port()}
+        self.ports = {port: str(free_port()) for port in ("6379", "9000", "9109", "9181")}
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def environment(self, service: str) -> dict[str, str]:
@@ -292,24 +324,28 @@ class Stack:
         given = SERVICES[service].get("environment", {})
         tools = f"{Path(sys.executable).parent}:{self.folder}/tools:{os.environ['PATH']}"
         values = {name: self._value(str(v)) for name, v in given.items() if v is not None}
+        values |= {name: self.settings[name] for name in passed_on(service) & set(self.settings)}
         if values.pop("REDIS_HOST", None):
-            values |= {"REDIS_HOST": "127.0.0.1", "REDIS_PORT": str(self.ports["6379"])}
+            values |= {"REDIS_HOST": "127.0.0.1", "REDIS_PORT": self.ports["6379"]}
         if "RQ_DASHBOARD_SETTINGS" in values:
             values["RQ_DASHBOARD_SETTINGS"] = str(ROOT / "worker" / "rq-dashboard.cfg")
         return {"PATH": tools, **values}
 
     def _value(self, text: str) -> str:
-        text = filled(text, REDIS_PASSWORD=PASSWORD)
+        text = filled(text, **self.settings)
         text = text.replace("//redis:6379", f"//127.0.0.1:{self.ports['6379']}")
-        return str(self.data) if text == "/data" else text
+        return re.sub("^/data", str(self.data), text)
 
     def start(self, service: str) -> subprocess.Popen[bytes]:
         """Run the service's command."""
         command = SERVICES[service]["command"]
         words = shlex.split(command) if isinstance(command, str) else list(command)
-        words = [filled(word, REDIS_PASSWORD=PASSWORD) for word in words]
-        words = [str(self.ports.get(word, word)) for word in words]
-        words = ["127.0.0.1" if word == "0.0.0.0" else word for word in words]
+        words = [filled(word, **self.settings) for word in words]
+        words = [
+            re.sub(r"\b\d{4}\b", lambda port: self.ports.get(port[0], port[0]), word)
+            for word in words
+        ]
+        words = [word.replace("0.0.0.0", "127.0.0.1") for word in words]
         if service == "redis":
             here = f" --port {self.ports['6379']} --bind 127.0.0.1 "
             words[-1] = words[-1].replace("valkey-server - ", f"{server_program()} -{here}")
@@ -347,7 +383,7 @@ class Stack:
     def client(self) -> Redis:
         """Connect with the compose file's password."""
         patience = Retry(ConstantBackoff(0.05), 200)
-        return Redis(port=self.ports["6379"], password=PASSWORD, retry=patience)
+        return Redis(port=int(self.ports["6379"]), password=PASSWORD, retry=patience)
 
     def stop(self) -> None:
         for process in reversed(self._processes):
@@ -370,7 +406,7 @@ def test_the_stack_selects_a_batch(stack: Stack) -> None:
     assert client.config_get("maxmemory-policy") == {"maxmemory-policy": "noeviction"}
     assert client.config_get("appendonly") == {"appendonly": "yes"}
     with pytest.raises(AuthenticationError):
-        Redis(port=stack.ports["6379"]).ping()
+        Redis(port=int(stack.ports["6379"])).ping()
     assert not stack.is_healthy("worker")
     worker = stack.start("worker")
     path = batches.write(stack.data / "batch.json", [batches.picks_newspaper4k()])
@@ -399,6 +435,38 @@ def test_the_stack_selects_a_batch(stack: Stack) -> None:
     worker.terminate()
     assert worker.wait(60) == 0
     assert not stack.is_healthy("worker")
+
+
+def test_the_stack_selects_an_object(stack: Stack) -> None:
+    url = f"http://127.0.0.1:{stack.ports['9000']}"
+    stack.settings |= {
+        "AWS_ENDPOINT_URL": url,
+        "AWS_ACCESS_KEY_ID": KEY_ID,
+        "AWS_SECRET_ACCESS_KEY": SECRET,
+        "SELECTION_ROOTS": "s3://batches/in/",
+    }
+    stack.start("redis")
+    assert not stack.is_healthy("objects")
+    stack.wait_until_healthy("objects", stack.start("objects"))
+    server = ObjectServer(int(stack.ports["9000"]), "batches")
+    path = batches.write(stack.data / "batch.json", [batches.picks_newspaper4k()])
+    server.put("in/batch.json", path.read_bytes())
+    stack.client().ping()
+    stack.start("worker")
+
+    def enqueue(batch: str) -> int:
+        command = ["selection-worker", "enqueue", batch, "--wait"]
+        return subprocess.run(command, env=stack.environment("worker"), timeout=120).returncode
+
+    assert enqueue("s3://batches/in/batch.json") == 0
+    output = stack.data / "output.json"
+    output.write_bytes(server.get("in/batch_selected.json"))
+    assert verify_files(path, output).articles == 1
+    assert server.uploads() == []
+    # The folder and other prefixes are outside the roots.
+    server.put("in-other/batch.json", path.read_bytes())
+    assert enqueue("s3://batches/in-other/batch.json") == 66
+    assert enqueue(str(path)) == 66
 
 
 def test_a_worker_that_hangs_is_not_healthy(stack: Stack) -> None:

@@ -7,17 +7,20 @@ import gzip
 import io
 import json
 import os
+import random
 import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import pandas
 import polars
 import pyarrow.parquet
 import pytest
 
 import selection
+from benchmarks import corpus
 from selection import Extractor, iter_articles, select_article, select_batch, select_file
 from selection.cli.export import FORMATS
 from selection.errors import ArticlesMissingError, ArticlesNotListError, RootNotObjectError
@@ -92,17 +95,62 @@ def test_parquet_has_the_documented_types(selected: Path, tmp_path: Path) -> Non
     assert polars.read_parquet(table).to_dicts() == rows(tmp_path / "t.jsonl")
 
 
-@pytest.mark.parametrize("path", batches.REAL, ids=lambda path: path.name)
-def test_the_texts_are_those_of_the_picked_blocks(path: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("path", [*batches.REAL, None], ids=lambda path: path and path.name)
+def test_each_reader_of_parquet_finds_the_texts_of_the_picked_blocks(
+    path: Path | None, tmp_path: Path
+) -> None:
+    if path is None:
+        path = tmp_path / "generated.json"
+        corpus.write(path, corpus.multilingual(3 * len(corpus.LANGUAGES), 60))
+    table = tmp_path / "t.parquet"
     output = Path(select_file(path, tmp_path / "x_selected.json").output)
-    assert run("export", output, "-o", tmp_path / "t.parquet").returncode == 0
-    articles = json.loads(output.read_text(encoding="utf-8"))["articles"]
-    picks = [article["selected_extractor"] for article in articles]
-    found = polars.read_parquet(tmp_path / "t.parquet")
-    assert found["extractor"].to_list() == picks
-    assert found["text"].to_list() == [
-        article[pick][TEXT_FIELDS[pick]] or "" for article, pick in zip(articles, picks)
-    ]
+    assert run("export", output, "-o", table).returncode == 0
+    articles = json.loads(path.read_bytes())["articles"]
+    picks = [select_article(article).extractor for article in articles]
+    texts = [article[pick][TEXT_FIELDS[pick]] or "" for article, pick in zip(articles, picks)]
+    assert sum(map(bool, texts)) >= 18
+    for read in (pyarrow.parquet.read_table, polars.read_parquet, pandas.read_parquet):
+        found = read(table)
+        assert list(map(str, found["text"])) == texts
+        assert list(map(str, found["extractor"])) == picks
+        assert list(map(int, found["index"])) == list(range(len(articles)))
+
+
+PEAKS = """
+import json, sys, tracemalloc
+import pyarrow
+from selection.export import formats
+from selection.export.write import TableOptions, export_files
+formats._CHARACTERS_IN_GROUP = 500_000
+tracemalloc.start()
+found = export_files([sys.argv[1]], sys.argv[2], TableOptions(sys.argv[3]))
+_, peak = tracemalloc.get_traced_memory()
+print(json.dumps([found.rows, peak, pyarrow.default_memory_pool().max_memory()]))
+"""
+
+
+@pytest.mark.parametrize("format", WRITERS)
+def test_memory_does_not_grow_with_the_table(tmp_path: Path, format: str) -> None:
+    # Texts of 30,000 random hexadecimal digits, which compress to half: 20 rows, then 400.
+    randomness = random.Random(1)
+    lines = []
+    for _ in range(400):
+        text = randomness.randbytes(15_000).hex()
+        article = {"selected_extractor": "newspaper4k", "newspaper4k": {"text": text}}
+        lines.append(json.dumps(article))
+    peaks = []
+    for number in (20, 400):
+        path, table = tmp_path / f"{number}_selected.jsonl", tmp_path / f"{number}.{format}"
+        path.write_text("\n".join(lines[:number]))
+        command = [sys.executable, "-c", PEAKS, str(path), str(table), format]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        rows, *peak = json.loads(done.stdout)
+        assert rows == number
+        peaks.append(sum(peak))
+    assert table.stat().st_size > 4_000_000
+    # Two of 12 MB; the metadata of 24 row groups is some kilobytes.
+    assert peaks[1] - peaks[0] < 1_000_000
 
 
 def test_row_groups_are_written_as_rows_come(
@@ -133,7 +181,7 @@ def test_csv_quotes_what_it_must(tmp_path: Path) -> None:
 def test_columns_and_agreement_choose(selected: Path, tmp_path: Path) -> None:
     done = run("export", selected, "--columns", "tokens,index", "--min-agreement", "0.5")
     assert done.stdout.splitlines() == ['{"tokens": 10, "index": 0}', '{"tokens": 10, "index": 1}']
-    assert "2 rows from 1 batch, 1 articles left out by their agreement" in done.stderr
+    assert "2 rows from 1 batch, 1 article left out by their agreement" in done.stderr
     wrong = run("export", selected, "--columns", "index,colour")
     assert wrong.returncode == 2
     assert "there is no column 'colour'" in wrong.stderr
@@ -179,6 +227,19 @@ def test_a_pick_that_is_not_that_of_the_rules_is_counted(tmp_path: Path) -> None
     # It shares no shingle with the other two.
     assert (row["rule"], row["score"], row["margin"]) == (None, 0.0, None)
     assert "warning: 1 rows have a pick that is not that of the rules" in done.stderr
+
+
+def test_strict_makes_a_pick_that_is_not_that_of_the_rules_an_error(tmp_path: Path) -> None:
+    agreeing = batches.picks_newspaper4k(selected_extractor="newspaper4k")
+    overruled = batches.picks_newspaper4k(selected_extractor="trafilatura")
+    path = batches.write(tmp_path / "b_selected.json", [agreeing, overruled])
+    done = run("export", path, "--strict", "-o", tmp_path / "t.csv")
+    assert done.returncode == 65
+    assert f"{path}, article 1, byte " in done.stderr
+    assert ": the pick is trafilatura, and the rules pick newspaper4k" in done.stderr
+    assert os.listdir(tmp_path) == ["b_selected.json"]
+    batches.write(path, [agreeing])
+    assert run("export", path, "--strict", "-o", tmp_path / "t.csv").returncode == 0
 
 
 def test_the_table_never_replaces_a_batch(selected: Path) -> None:
@@ -258,3 +319,60 @@ def test_what_is_not_a_batch_is_an_error(batch: Any, error: type[Exception]) -> 
 
 def test_the_version_is_that_of_the_package() -> None:
     assert selection.__version__ == version("deterministic-content-selection")
+
+
+def test_an_error_that_python_cannot_read_is_as_written(tmp_path: Path) -> None:
+    deep = "[" * 3000 + "]" * 3000
+    written = '[1e999,\n "\\ud800", {"a" :"x ,y"}, ' + "1" * 5000 + f", {deep}]"
+    article = json.dumps(batches.picks_newspaper4k())
+    article = article.replace('"error": null', '"error": "first", "error": ' + written)
+    path = tmp_path / "b.json"
+    path.write_text(f'{{"articles": [{article}]}}')
+    output = select_file(path).output
+    expected = '[1e999, "\\ud800", {"a": "x ,y"}, ' + "1" * 5000 + f", {deep}]"
+    assert [found.error for found in iter_articles(output)] == [expected]
+    for name in FORMATS:
+        done = run("export", output, "-o", tmp_path / f"t.{name}", "--columns", "error")
+        assert done.returncode == 0, done.stderr
+    table = pyarrow.parquet.read_table(tmp_path / "t.parquet")
+    assert table.to_pylist() == rows(tmp_path / "t.jsonl") == [{"error": expected}]
+
+
+@pytest.mark.parametrize(
+    "value", ["1" * 5000, "[" * 200_000 + "]" * 200_000, "1e999", '"\\ud800"', "null", "{}"]
+)
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_pick_that_is_not_a_name_ends_each_format_with_one_message(
+    value: str, name: str, tmp_path: Path
+) -> None:
+    article = json.dumps(batches.picks_newspaper4k(selected_extractor="newspaper4k"))
+    article = article.replace(
+        '"selected_extractor": "newspaper4k"', f'"selected_extractor":{value}'
+    )
+    path = tmp_path / "b_selected.json"
+    path.write_text(f'{{"articles": [{article}]}}')
+    done = run("export", path, "-o", tmp_path / f"t.{name}")
+    assert done.returncode == 65
+    assert done.stderr.count("is not the name of an extractor") == 1
+    # pyarrow writes the end of a file when it is collected, and would log that it cannot.
+    assert "Exception ignored" not in done.stderr
+    assert os.listdir(tmp_path) == ["b_selected.json"]
+
+
+def test_the_table_of_a_batch_never_replaces_another_batch(selected: Path) -> None:
+    tables = selected.with_name("tables")
+    tables.mkdir()
+    other = tables / "batch_selected.jsonl"
+    other.write_text(json.dumps(json.loads(selected.read_text())["articles"][0]) + "\n")
+    before = other.read_bytes()
+    link = selected.with_name("other_selected.jsonl")
+    link.symlink_to(other)
+    done = run("export", selected, link, "-o", tables, "--format", "jsonl")
+    assert done.returncode == 2
+    assert "would replace" in done.stderr
+    assert (os.listdir(tables), other.read_bytes()) == ([other.name], before)
+
+
+def test_an_agreement_that_is_not_a_number_is_wrong_usage(selected: Path) -> None:
+    done = run("export", selected, "--min-agreement", "nan")
+    assert (done.returncode, done.stdout) == (2, "")

@@ -601,7 +601,7 @@ def test_a_signal_that_is_ignored_from_outside_stays_ignored(place: Path) -> Non
         text=True,
         timeout=60,
     )
-    assert (done.returncode, "done, 1 articles" in done.stderr) == (0, True)
+    assert (done.returncode, "done, 1 article" in done.stderr) == (0, True)
 
 
 def test_the_packages_import_what_they_export_when_it_is_used() -> None:

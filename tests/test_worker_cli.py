@@ -62,6 +62,38 @@ def test_enqueue_twice_is_one_job(folder: Path, workers: Workers) -> None:
     assert json.loads(second.stdout)["state"] == "queued"
 
 
+def test_enqueue_says_what_was_enqueued_or_selected_already(folder: Path, workers: Workers) -> None:
+    path = folder / "a.json"
+    assert "already" not in run(workers, "enqueue", path).stderr
+    assert f"{path}: already enqueued\n" in run(workers, "enqueue", path).stderr
+    workers.start()
+    run(workers, "enqueue", path, "--wait")
+    for arguments in ([], ["--wait"]):
+        done = run(workers, "enqueue", path, *arguments)
+        assert f"{path}: already selected and unchanged; --force selects it again" in done.stderr
+        assert done.returncode == 0
+    assert "already" not in run(workers, "enqueue", path, "--wait", "--force").stderr
+
+
+def test_retry_of_all_failed_jobs_says_that_there_are_none(workers: Workers) -> None:
+    done = run(workers, "retry", "--failed")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "nothing to retry: the queue does not have a failed job" in done.stderr
+
+
+@pytest.mark.parametrize("columns", [60, 100])
+def test_tables_in_a_pipe_are_as_wide_as_columns_says(
+    folder: Path, workers: Workers, columns: int
+) -> None:
+    path = folder / ("long" * 30 + ".json")
+    batches.write(path, [batches.picks_newspaper4k()])
+    run(workers, "enqueue", path)
+    narrow = run(workers, "status", COLUMNS=str(columns)).stdout
+    assert max(map(len, narrow.splitlines())) <= columns
+    assert "queued" in narrow
+    assert str(path) in run(workers, "status", COLUMNS="").stdout
+
+
 def test_enqueue_goes_on_after_a_file_that_is_missing(folder: Path, workers: Workers) -> None:
     done = run(workers, "enqueue", folder / "nope.json", folder / "a.json", "--json")
     assert done.returncode == 66
@@ -236,19 +268,17 @@ def test_local_selects_through_a_queue_of_its_own(folder: Path, workers: Workers
     )
     assert done.returncode == 0
     assert str(folder / "b_selected.json") in done.stdout
-    assert done.stdout.splitlines()[-2:] == [
-        f"report: {folder / 'a_report.html'}",
-        f"report: {folder / 'b_report.html'}",
-    ]
+    reports = folder / "selection_report"
+    assert done.stdout.splitlines()[-1] == f"report: {reports / 'index.html'}"
     assert sorted(os.listdir(folder)) == [
         "a.json",
-        "a_report.html",
         "a_selected.json",
         "b.json",
-        "b_report.html",
         "b_selected.json",
         "c.json",
+        "selection_report",
     ]
+    assert sorted(os.listdir(reports)) == ["a_report.html", "b_report.html", "index.html"]
 
 
 def test_local_takes_the_files_and_outputs_that_run_takes(folder: Path, workers: Workers) -> None:
@@ -256,7 +286,12 @@ def test_local_takes_the_files_and_outputs_that_run_takes(folder: Path, workers:
     done = run(workers, "local", folder / "[ab]*.json", "--output-dir", picked, TMPDIR=str(folder))
     assert done.returncode == 0
     assert "a_selected.json: left out" in done.stderr
-    assert sorted(os.listdir(picked)) == ["a_selected.json", "b_selected.json"]
+    assert sorted(os.listdir(picked)) == [
+        "a_selected.json",
+        "b_selected.json",
+        "selection_report",
+    ]
+    assert (picked / "selection_report" / "index.html").exists()
     assert not (folder / "b_selected.json").exists()
 
 
@@ -267,12 +302,46 @@ def test_local_with_json_prints_jobs_alone(folder: Path, workers: Workers) -> No
 
 
 def test_local_reports_that_a_page_cannot_be_written(folder: Path, workers: Workers) -> None:
-    (folder / "a_report.html").mkdir()
+    page = folder / "selection_report" / "a_report.html"
+    page.mkdir(parents=True)
     done = run(workers, "local", folder / "a.json", folder / "b.json", TMPDIR=str(folder))
     assert done.returncode == 73
     assert "a_report.html: the output exists and is not a regular file" in done.stderr
     assert (folder / "a_selected.json").exists()
-    assert (folder / "b_report.html").exists()
+    assert (page.parent / "b_report.html").exists()
+    assert "OutputError" in (page.parent / "index.html").read_text()
+
+
+def test_batches_that_fail_are_rows_of_the_index_of_local(folder: Path, workers: Workers) -> None:
+    missing = folder / "missing.json"
+    done = run(workers, "local", missing, folder / "c.json", folder / "a.json")
+    assert done.returncode == 66
+    reports = folder / "selection_report"
+    assert done.stdout.splitlines()[-1] == f"report: {reports / 'index.html'}"
+    assert sorted(os.listdir(reports)) == ["a_report.html", "index.html"]
+    index = (reports / "index.html").read_text()
+    assert "InputMissingError</strong> (exit code 66)" in index
+    assert "RootNotObjectError</strong> (exit code 65)" in index
+
+
+def test_the_report_of_the_queue_has_the_jobs_of_both_serializers(
+    folder: Path, workers: Workers
+) -> None:
+    stock = {"RQ_WORKER_CLASS": "rq.worker.Worker"}
+    workers.start()
+    run(workers, "enqueue", folder / "a.json", "--wait")
+    workers.stop()
+    workers.start(**stock)
+    run(workers, "enqueue", folder / "b.json", folder / "c.json", "--wait", **stock)
+    done = run(workers, "report", "--json")
+    assert done.returncode == 0
+    rows = {row["input"]: row for row in map(json.loads, done.stdout.splitlines())}
+    assert rows[str(folder / "a.json")]["picks"]["newspaper4k"] == 1
+    assert rows[str(folder / "b.json")]["picks"]["readability"] == 2
+    assert rows[str(folder / "c.json")]["error"]["type"] == "RootNotObjectError"
+    pages = folder / "pages"
+    assert run(workers, "report", "-o", pages).returncode == 0
+    assert sorted(os.listdir(pages)) == ["a_report.html", "b_report.html", "index.html"]
 
 
 def test_the_exit_code_of_local_is_that_of_the_failure(folder: Path, workers: Workers) -> None:

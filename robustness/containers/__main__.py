@@ -1,7 +1,7 @@
 """Start an engine, make the images, check what the documentation promises, clean up.
 
-Takes some ten minutes, needs root, Debian's packages and PyPI, and the ports 9109 and 9181 of this
-machine. It ends with 0 and the reason where an engine cannot be started.
+Takes some ten minutes, needs root, Debian's packages and PyPI, and the ports 9000, 9109 and 9181 of
+this machine. It ends with 0 and the reason where an engine cannot be started.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ A check returns what is wrong, or "".
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from robustness.containers.fleet import USER, Fleet, get
+from tests.support.object_server import KEY_ID, SECRET, ObjectServer
 
 SAMPLE = Path(__file__).parents[2] / "examples" / "river_plate_extracted.json"
 _WORKERS = 3
@@ -97,6 +99,33 @@ def monitoring_serves(fleet: Fleet) -> str:
     if "\nselection_redis_up 1" not in get(9109, "/metrics"):
         return "no metrics"
     return "" if '"selection"' in get(9181, "/0/data/queues.json") else "no queue in the dashboard"
+
+
+def objects_are_selected(fleet: Fleet) -> str:
+    fleet.settings |= {
+        "COMPOSE_PROFILES": "monitoring,object-storage",
+        "SELECTION_ROOTS": "/data:s3://batches/in/",
+        "AWS_ENDPOINT_URL": "http://objects:9000",
+        "AWS_ACCESS_KEY_ID": KEY_ID,
+        "AWS_SECRET_ACCESS_KEY": SECRET,
+    }
+    if fleet.up():
+        return "up fails"
+    server = ObjectServer(9000, "batches")
+    server.put(
+        "in/large.json.gz", gzip.compress(_write(fleet, "large.json", 30_000_000).read_bytes())
+    )
+    code = fleet.worker("selection-worker", "enqueue", "s3://batches/in/", "--wait")
+    if code:
+        return f"enqueue ended with {code}"
+    names = [f"s3://batches/in/{name}.json.gz" for name in ("large", "large_selected")]
+    if fleet.worker("selection", "verify", *names):
+        return "the output is not right"
+    if uploads := server.uploads():
+        return f"{len(uploads)} unfinished uploads"
+    server.put("other/a.json", b'{"articles": []}')
+    code = fleet.worker("selection-worker", "enqueue", "s3://batches/other/", "--wait")
+    return "" if code == 66 else f"an address outside the roots ended with {code}"
 
 
 def every_container_is_confined(fleet: Fleet) -> str:
@@ -186,6 +215,7 @@ CHECKS = (
     doctor_finds_nothing_wrong,
     monitoring_keeps_the_fleet,
     monitoring_serves,
+    objects_are_selected,
     every_container_is_confined,
     what_a_worker_imports_is_compiled,
     a_killed_worker_comes_back_and_its_batch_is_selected,

@@ -16,7 +16,8 @@ USER = 1234
 PASSWORD = "a/b#c?d[e@f:g%20 $h'i\"j"
 # The engine has no bridge with a way out, so the images are built in the host's network.
 _OVERRIDE = "services:\n" + "".join(
-    f"  {name}: {{build: {{network: host}}}}\n" for name in ("worker", "metrics", "dashboard")
+    f"  {name}: {{build: {{network: host}}}}\n"
+    for name in ("worker", "metrics", "dashboard", "objects")
 )
 
 

@@ -12,16 +12,16 @@ import click
 from selection.batch import Summary
 from selection.cli import messages, runner
 from selection.cli.export import export
-from selection.cli.options import FILE, Bytes, print_json, read_options, reading
+from selection.cli.options import FILE, print_json, read_options, reading
 from selection.cli.plan import Planned, plan
-from selection.cli.printable import printable
+from selection.cli.printable import counted, printable
+from selection.cli.report import report
 from selection.cli.results import Outcome, Results
 from selection.cli.runs import RunOptions, outcomes
 from selection.errors import InputMissingError, SelectionError
 from selection.explain import explain_file
 from selection.parallel.cores import usable_cores
 from selection.storage.names import STANDARD_STREAM, is_standard_input
-from selection.storage.opening import is_pipe
 from selection.text.backend import backend
 from selection.verify import verify_files
 
@@ -105,8 +105,9 @@ def run(
 ) -> int:
     """Copy each FILE to <name>_selected.json with a pick per article.
 
-    A FILE is a batch, a pattern, a folder or - (standard input, whose output is standard output).
-    A batch is JSON or JSON Lines, also compressed. *_selected.json are left out. Below
+    A FILE is a batch, a pattern, a folder, an address of object storage (s3://, gs://, az://) or -
+    (standard input, whose output is standard output). A batch is JSON or JSON Lines, also
+    compressed. *_selected.json are left out. Below
     --output-dir the batches keep their folders, from the deepest that all FILEs have in common.
 
     A file that fails does not stop the others; the exit code is that of the first failure.
@@ -120,8 +121,12 @@ def run(
       selection run batch.json -o picked.json
       selection run out/*.json --output-dir picked --json
       selection run data --recursive -o picked/ --if-changed
-      selection run batch.jsonl.gz             writes batch_selected.jsonl.gz
+      selection run batch.json.gz              writes batch_selected.json.gz
+      selection run articles.jsonl             writes articles_selected.jsonl
+      selection run crawl.log.zst --lines -o picked.jsonl.gz
       zcat batch.json.gz | selection run - | zstd > picked.json.zst
+      selection run s3://bucket/in/batch.json  writes batch_selected.json there
+      selection run gs://bucket/in/ --output-dir az://container/picked/
     """
     planned = plan(files, output, output_dir, recursive=recursive)
     messages.log_left_out(planned.left_out)
@@ -228,57 +233,14 @@ def verify(input: str, output: str, as_json: bool, lines: bool, skip_bad_lines: 
         print_json(result.as_dict())
     else:
         click.echo(
-            f"{printable(output)}: correct, {result.articles:,} articles with correct picks, "
+            f"{printable(output)}: correct, {counted(result.articles, 'article')} with "
+            "correct picks, "
             f"{result.skipped:,} items skipped, every other byte as in the input"
         )
     return 0
 
 
-@selection.command()
-@click.argument("file", type=FILE)
-@click.option("-o", "--output", type=FILE, help="Output file, by default <name>_report.html.")
-@click.option("--text-limit", type=Bytes(), help="Most text in the page, by default 5M.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per article instead.")
-@read_options
-def report(
-    file: str,
-    output: str | None,
-    text_limit: int | None,
-    as_json: bool,
-    lines: bool,
-    skip_bad_lines: bool,
-) -> None:
-    """Write an HTML page about the picks of FILE, a batch or an output.
-
-    The page needs no network. It has the statistics of all articles, and a list and the texts
-    as far as they fit, first of the articles whose extractors agree least.
-
-    \b
-    Examples:
-      selection report batch.json                  writes batch_report.html
-      selection report batch.json -o page.html --text-limit 20M
-      selection report batch.json --json > statistics.jsonl
-    """
-    # The report takes 0.1 s to import, which the other commands save.
-    from selection.report.write import TEXT_LIMIT, read_statistics, write_report
-
-    if as_json and (output is not None or text_limit is not None):
-        raise click.UsageError("--json does not write a page: leave out --output and --text-limit")
-    options = reading(lines, skip_bad_lines)
-    if output is None and is_pipe(file):
-        output = STANDARD_STREAM
-    with messages.progress(file) as progress:
-        if as_json:
-            for stats in read_statistics(file, progress, options=options):
-                print_json(stats.as_dict())
-            return
-        limit = TEXT_LIMIT if text_limit is None else text_limit
-        written = write_report(file, output, limit, progress, options=options)
-    messages.log_report(written)
-    if written.output != STANDARD_STREAM:
-        click.echo(printable(written.output))
-
-
+selection.add_command(report)
 selection.add_command(export)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ import click
 
 from selection.cli import messages
 from selection.cli.options import FILE, print_json, read_options, reading
-from selection.cli.plan import find_outputs, is_folder
+from selection.cli.plan import find_outputs, is_folder, real
 from selection.cli.printable import printable
 from selection.errors import OutputError, SelectionError
 from selection.reader import ReadOptions
@@ -31,6 +32,7 @@ FORMATS = ("jsonl", "csv", "parquet")
 @click.option("--format", type=click.Choice(FORMATS), help="Format, by default the ending's.")
 @click.option("--columns", help="Columns in order, with commas between; by default all.")
 @click.option("--min-agreement", type=click.FloatRange(0, 1), help="Leave lower rows out.")
+@click.option("--strict", is_flag=True, help="Fail at a pick that is not that of the rules.")
 @click.option("-r", "--recursive", is_flag=True, help="Search folders to any depth.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per table.")
 @read_options
@@ -40,6 +42,7 @@ def export(
     format: str | None,
     columns: str | None,
     min_agreement: float | None,
+    strict: bool,
     recursive: bool,
     as_json: bool,
     lines: bool,
@@ -49,7 +52,7 @@ def export(
 
     Without --output the table is JSON Lines on standard output. Several FILEs make one table,
     or one table each in a folder. The picks are those of the files; a row whose pick is not
-    that of the rules is counted and reported.
+    that of the rules is counted and reported; with --strict it is an error with exit code 65.
 
     Columns: batch, index, id, url, title, extractor, text, error, rule, score, agreement,
     margin, tokens.
@@ -63,13 +66,15 @@ def export(
     """
     from selection.export.write import TableOptions
 
+    if min_agreement is not None and math.isnan(min_agreement):
+        raise click.UsageError("--min-agreement must be a number from 0 to 1")
     paths = find_outputs(files, recursive=recursive)
     target = STANDARD_STREAM if output is None else output
     chosen = _columns(columns)
     options = reading(lines, skip_bad_lines)
     code = 0
     for inputs, table in _tables(paths, target, format):
-        rows = TableOptions(format or _format_of(table), chosen, min_agreement)
+        rows = TableOptions(format or _format_of(table), chosen, min_agreement, strict)
         try:
             _write(inputs, table, rows, options, as_json)
         except SelectionError as error:
@@ -108,6 +113,14 @@ def _tables(
                 f"{printable(table)}"
             )
         tables[table] = path
+    inputs = {real(path): path for path in paths}
+    for table, path in tables.items():
+        # Each table is checked against its own batch when it is made.
+        if (other := inputs.get(real(table), path)) != path:
+            raise click.UsageError(
+                f"the table of {printable(path)} would replace {printable(other)}; name another "
+                "folder"
+            )
     if not is_address(target):
         try:
             os.makedirs(target, exist_ok=True)

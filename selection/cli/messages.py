@@ -11,13 +11,14 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from selection.batch import Summary
-from selection.cli.printable import printable
+from selection.cli.printable import counted, printable
 from selection.errors import SelectionError
 from selection.explain import Explanation
 from selection.reader import Progress
 
 if TYPE_CHECKING:
     from selection.export.write import Export
+    from selection.report.compare import Comparison
     from selection.report.write import Report
 
 _SECONDS_BETWEEN_LINES = 5.0
@@ -92,7 +93,7 @@ class _Lines:
         done, total = progress.bytes_done, progress.bytes_total
         share = "" if total is None else f"{done / max(total, 1):.0%}, "
         left = "" if total is None else f", {seconds * (total - done) / max(done, 1):,.0f} s left"
-        rate = f"{progress.articles:,} articles, {progress.articles / seconds:,.0f}/s"
+        rate = f"{counted(progress.articles, 'article')}, {progress.articles / seconds:,.0f}/s"
         log(f"{self._label}: {share}{rate}{left}")
 
 
@@ -116,7 +117,7 @@ def log_summary(summary: Summary) -> None:
     log_warnings(summary.input, summary.warnings)
     picks = ", ".join(f"{name} {count:,}" for name, count in summary.picks.items())
     log(
-        f"{summary.input}: done, {summary.articles:,} articles ({picks}), "
+        f"{summary.input}: done, {counted(summary.articles, 'article')} ({picks}), "
         f"{summary.skipped:,} skipped, {summary.seconds:.2f} s, output {summary.output}"
     )
 
@@ -128,7 +129,7 @@ def log_report(report: Report) -> None:
 
     log_warnings(report.input, report.warnings)
     log(
-        f"{report.input}: {report.articles:,} articles, {report.listed:,} listed, "
+        f"{report.input}: {counted(report.articles, 'article')}, {report.listed:,} listed, "
         f"{report.with_texts:,} with their texts, a page of {decimal(report.bytes)}"
     )
 
@@ -136,12 +137,35 @@ def log_report(report: Report) -> None:
 def log_export(table: Export) -> None:
     """Log a written table on one line, and how many of its picks are not those of the rules."""
     batches = "1 batch" if table.batches == 1 else f"{table.batches:,} batches"
-    parts = [f"{table.output}: {table.rows:,} rows from {batches}"]
+    parts = [f"{table.output}: {counted(table.rows, 'row')} from {batches}"]
     if table.left_out:
-        parts.append(f"{table.left_out:,} articles left out by their agreement")
+        parts.append(f"{counted(table.left_out, 'article')} left out by their agreement")
     log(", ".join(parts))
     if table.disagreeing:
         log(f"warning: {table.disagreeing:,} rows have a pick that is not that of the rules")
+
+
+def log_comparison(comparison: Comparison) -> None:
+    """Log a written comparison on one line, and picks that are not those of the rules."""
+    # rich takes longer to import than a small batch takes to select.
+    from rich.filesize import decimal
+
+    log_disagreeing(comparison.old, comparison.statistics.old_disagreeing)
+    log_disagreeing(comparison.new, comparison.statistics.new_disagreeing)
+    counts = comparison.statistics
+    log(
+        f"{comparison.old} and {comparison.new}: {counts.matched.total():,} articles in both, "
+        f"{counts.changed:,} changed, {comparison.listed:,} listed, "
+        f"{comparison.with_texts:,} with their texts, a page of {decimal(comparison.bytes)}"
+    )
+
+
+def log_disagreeing(path: str, count: int) -> None:
+    """Log the number of picks of a batch that are not those of the rules, unless it is 0."""
+    if count:
+        has = "has" if count == 1 else "have"
+        articles = counted(count, "article")
+        log(f"warning: {path}: {articles} {has} a pick that is not that of the rules")
 
 
 def print_explanation_line(explanation: Explanation) -> None:

@@ -60,10 +60,18 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class Found:
+    """A batch that an argument names.
+
+    Attributes:
+        path: the batch.
+        base: the folder that the argument names.
+        is_typed: whether the argument is the path.
+    """
+
     path: str
-    base: str  # the folder that the argument names
-    is_typed: bool  # the argument is the path
+    base: str
+    is_typed: bool
 
 
 def plan(
@@ -93,19 +101,15 @@ def plan(
         raise click.UsageError("give --output or --output-dir, not both")
     if output is not None and is_folder(output):
         output, output_dir = None, output
-    found: dict[str, _Found] = {}
+    found: dict[str, Found] = {}
     left_out: list[str] = []
-    errors: list[SelectionError] = []
-    for name in dict.fromkeys(names):
-        try:
-            for each in _expand(name, recursive):
-                is_wanted = each.is_typed and output is not None
-                if is_output(each.path) and not is_wanted:
-                    left_out.append(each.path)
-                else:
-                    found.setdefault(_normalized(each.path), each)
-        except SelectionError as error:
-            errors.append(error)
+    everything, errors = find(names, recursive)
+    for each in everything:
+        is_wanted = each.is_typed and output is not None
+        if is_output(each.path) and not is_wanted:
+            left_out.append(each.path)
+        else:
+            found.setdefault(normalized(each.path), each)
     if left_out and not found and not errors:
         errors.append(
             InputMissingError(
@@ -138,7 +142,7 @@ def find_outputs(names: Iterable[str], *, recursive: bool = False) -> list[str]:
         if not each:
             raise InputMissingError("nothing here is named *_selected.json", path=name)
         for path in each:
-            found.setdefault(_normalized(path), path)
+            found.setdefault(normalized(path), path)
     return list(found.values())
 
 
@@ -153,9 +157,9 @@ def make_folder(batch: Planned) -> None:
     folder = os.path.dirname(batch.target)
     try:
         os.makedirs(folder, exist_ok=True)
-    except OSError as error:
-        message = f"the folder cannot be created: {error.strerror}"
-        raise OutputError(message, path=folder) from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not a file name"
+        raise OutputError(f"the folder cannot be created: {reason}", path=folder) from None
 
 
 def is_folder(output: str) -> bool:
@@ -165,11 +169,24 @@ def is_folder(output: str) -> bool:
     return os.path.basename(output) in ("", ".", "..") or os.path.isdir(output)
 
 
-def _normalized(path: str) -> str:
+def normalized(path: str) -> str:
+    """Return a path that is the same for two spellings of one file."""
     return path if is_address(path) else os.path.normpath(path)
 
 
-def _expand(name: str, recursive: bool) -> Iterator[_Found]:
+def find(names: Iterable[str], recursive: bool) -> tuple[list[Found], list[SelectionError]]:
+    """Find the batches of arguments in order; an argument without one gives an error."""
+    found: list[Found] = []
+    errors: list[SelectionError] = []
+    for name in dict.fromkeys(names):
+        try:
+            found.extend(_expand(name, recursive))
+        except SelectionError as error:
+            errors.append(error)
+    return found, errors
+
+
+def _expand(name: str, recursive: bool) -> Iterator[Found]:
     if is_address(name):
         yield from _in_store(name, recursive)
     elif os.path.isdir(name):
@@ -182,14 +199,14 @@ def _expand(name: str, recursive: bool) -> Iterator[_Found]:
             if os.path.isdir(match):
                 yield from _in_folder(match, _fixed_part(name), recursive)
             else:
-                yield _Found(match, _fixed_part(name), False)
+                yield Found(match, _fixed_part(name), False)
     else:
-        yield _Found(name, os.path.dirname(name), True)
+        yield Found(name, os.path.dirname(name), True)
 
 
-def _in_store(name: str, recursive: bool) -> Iterator[_Found]:
+def _in_store(name: str, recursive: bool) -> Iterator[Found]:
     if not name.endswith("/"):
-        yield _Found(name, os.path.dirname(name), True)
+        yield Found(name, os.path.dirname(name), True)
         return
     from selection.storage.object_list import list_addresses
 
@@ -197,7 +214,7 @@ def _in_store(name: str, recursive: bool) -> Iterator[_Found]:
     if not found:
         raise _no_batches(name, recursive)
     for each in found:
-        yield _Found(each, name, False)
+        yield Found(each, name, False)
 
 
 def _fixed_part(pattern: str) -> str:
@@ -208,14 +225,14 @@ def _fixed_part(pattern: str) -> str:
     return folder
 
 
-def _in_folder(folder: str, base: str, recursive: bool) -> Iterator[_Found]:
+def _in_folder(folder: str, base: str, recursive: bool) -> Iterator[Found]:
     is_empty = True
     for parent, folders, names in os.walk(folder, onerror=_refuse):
         folders[:] = sorted(each for each in folders if recursive and not each.startswith("."))
         for name in sorted(names):
             if is_batch(name) and not name.startswith("."):
                 is_empty = False
-                yield _Found(os.path.join(parent, name), base, False)
+                yield Found(os.path.join(parent, name), base, False)
     if is_empty:
         raise _no_batches(folder, recursive)
 
@@ -230,7 +247,7 @@ def _refuse(error: OSError) -> None:
 
 
 def _placed(
-    found: Sequence[_Found], output: str | None, output_dir: str | None
+    found: Sequence[Found], output: str | None, output_dir: str | None
 ) -> tuple[Planned, ...]:
     if output_dir is None:
         if output is not None and len(found) > 1:
@@ -243,42 +260,56 @@ def _placed(
         return ()
     if any(is_standard_input(each.path) for each in found):
         raise click.UsageError("standard input has no name: name its output with --output FILE")
-    # By name: a link to a folder is a folder of that name.
-    base = os.path.commonpath([_place(each.base) for each in found])
-    below = [os.path.relpath(_place(each.path), base) for each in found]
-    targets = [os.path.join(output_dir, default_output(name)) for name in below]
+    names = below([each.path for each in found], [each.base for each in found])
+    targets = [os.path.join(output_dir, default_output(name)) for name in names]
     return tuple(Planned(each.path, target, is_below=True) for each, target in zip(found, targets))
 
 
-def _beside(found: _Found, output: str | None, *, is_alone: bool) -> Planned:
+def below(paths: Sequence[str], bases: Sequence[str]) -> list[str]:
+    """Return the batches' paths relative to the deepest folder that all bases have in common."""
+    if not bases:
+        return []
+    # By name: a link to a folder is a folder of that name.
+    base = os.path.commonpath([place(each) for each in bases])
+    return [os.path.relpath(place(path), base) for path in paths]
+
+
+def _beside(found: Found, output: str | None, *, is_alone: bool) -> Planned:
     can_be_pipe = is_alone and (found.is_typed or output == STANDARD_STREAM)
     if output is None and can_be_pipe and is_pipe(found.path):
         output = STANDARD_STREAM
     return Planned(found.path, output, can_be_pipe=can_be_pipe)
 
 
-def _place(path: str) -> str:
-    """Return an absolute path; an address is one below a folder of its scheme."""
+def place(path: str) -> str:
+    """Return an absolute path. An address is in a folder of its scheme."""
     return f"/{path.replace('://', '/', 1)}" if is_address(path) else os.path.abspath(path)
 
 
 def _check(batches: Sequence[Planned]) -> None:
     """Refuse two batches with one output, and an output that is another batch."""
-    inputs = {_real(batch.path): batch.path for batch in batches}
+    inputs = {real(batch.path): batch.path for batch in batches}
     taken: dict[str, str] = {}
     for batch in batches:
-        real = _real(batch.target)
-        if real in taken:
+        target = real(batch.target)
+        if target in taken:
             raise click.UsageError(
-                f"{printable(taken[real])} and {printable(batch.path)} have the same output: "
+                f"{printable(taken[target])} and {printable(batch.path)} have the same output: "
                 f"{printable(batch.target)}"
             )
-        if inputs.get(real, batch.path) != batch.path:
+        if inputs.get(target, batch.path) != batch.path:
             raise click.UsageError(
-                f"{printable(inputs[real])} is the output of {printable(batch.path)}: leave it out"
+                f"{printable(inputs[target])} is the output of {printable(batch.path)}: "
+                "leave it out"
             )
-        taken[real] = batch.path
+        taken[target] = batch.path
 
 
-def _real(path: str) -> str:
-    return path if is_address(path) else os.path.realpath(path)
+def real(path: str) -> str:
+    """Return a path with its links resolved; an address, and what cannot be a path, unchanged."""
+    if is_address(path):
+        return path
+    try:
+        return os.path.realpath(path)
+    except ValueError:
+        return path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections import Counter
@@ -19,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from selection.batch import Summary
-from selection.cli.printable import printable
+from selection.cli.printable import counted, printable
 from selection.explain import Explanation, arithmetic, sentences
 from selection.model import Candidate, Extractor, Rule
 from selection.reader import Progress
@@ -156,7 +157,7 @@ def _print_stacked(narrow: Console, rows: Sequence[_Row]) -> None:
     for row in rows:
         picks = ", ".join(f"{name} {row.picks[name]:,}" for name in Extractor)
         narrow.print(Text(shorten(row.label, narrow.width)))
-        _print_indented(narrow, f"{row.articles:,} articles: {picks}", 4)
+        _print_indented(narrow, f"{counted(row.articles, 'article')}: {picks}", 4)
         _print_indented(narrow, f"{row.skipped:,} skipped, {row.seconds:.2f} s", 4)
 
 
@@ -230,9 +231,12 @@ class _Console(Console):
 
 
 def console(longest_path: int = 0) -> Console:
-    """Return a console as wide as the terminal; that of a file or a pipe does not wrap lines.
+    """Return a console as wide as the terminal, or as ``COLUMNS`` says.
+
+    Without it, that of a file or a pipe does not wrap lines.
 
     Args:
         longest_path: number of characters of the longest path that is printed.
     """
-    return _Console(width=None if sys.stdout.isatty() else 200 + longest_path, highlight=False)
+    is_known = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal()
+    return _Console(width=None if is_known else 200 + longest_path, highlight=False)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from selection.errors import DifferenceError
 from selection.export.columns import COLUMNS, Column, Row, row_of
 from selection.export.formats import WRITERS, TableWriter
 from selection.model import Extractor
@@ -45,11 +46,13 @@ class TableOptions:
         format: a key of :data:`selection.export.formats.WRITERS`.
         columns: the columns, in order.
         min_agreement: rows with a lower agreement, or without one, are left out; None: no row.
+        strict: a row whose pick is not that of the rules is an error.
     """
 
     format: str
     columns: Sequence[Column] = COLUMNS
     min_agreement: float | None = None
+    strict: bool = False
 
     def has(self, row: Row) -> bool:
         """Return whether the table has a row."""
@@ -79,6 +82,7 @@ def export_files(
 
     Raises:
         PickMissingError: an article has no pick.
+        DifferenceError: ``options.strict``, and a row has a pick that is not that of the rules.
         ExtraMissingError: the library for the format is not installed.
         SelectionError: as ``select_file``.
     """
@@ -86,15 +90,14 @@ def export_files(
     with (
         BatchReader(paths[0], options=reading) as first,
         open_output(output, first.input, pipes=reading.pipes) as file,
+        WRITERS[options.format](file, options.columns) as writer,
     ):
-        writer = WRITERS[options.format](file, options.columns)
         _add_rows(first, writer, options, counts, progress)
         for path in paths[1:]:
             with BatchReader(path, options=reading) as reader:
                 if not (reading.pipes and output == "-"):
                     check_output(output, reader.input)
                 _add_rows(reader, writer, options, counts, progress)
-        writer.close()
     return Export(
         output=output,
         batches=len(paths),
@@ -116,6 +119,8 @@ def _add_rows(
         row = row_of(article, reader.path)
         picks[row.selected] += 1
         if options.has(row):
+            if options.strict and not row.agrees:
+                raise _difference(row)
             writer.add([column.value(row) for column in options.columns])
             counts["rows"] += 1
             counts["disagreeing"] += not row.agrees
@@ -123,3 +128,12 @@ def _add_rows(
             counts["left_out"] += 1
         if progress:
             progress(reader.progress(picks))
+
+
+def _difference(row: Row) -> DifferenceError:
+    return DifferenceError(
+        f"the pick is {row.selected}, and the rules pick {row.stats.decision.extractor}",
+        path=row.batch,
+        article=row.article.index,
+        byte=row.article.start,
+    )

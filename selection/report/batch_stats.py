@@ -21,6 +21,18 @@ PAIR_LABELS = ("nothing", "under half", "half or more", "0.95 or more")
 LOW_AGREEMENT = 0.5
 #: A margin up to the tie width (rule 6.1).
 CLOSE_CALL = score.as_float(score.TIE_WIDTH)
+#: Two texts are short in this number of tokens, and a third is long in a multiple of theirs.
+SHORT_TOKENS, LONG_FACTOR = 200, 3
+
+
+class Kind(StrEnum):
+    """Name the kinds of articles that the page counts and lists."""
+
+    COMPARED = "compared"
+    CLOSE = "close"
+    NONE = "none"
+    LOW = "low"
+    SHORT = "short"
 
 
 class ColorScheme(StrEnum):
@@ -61,15 +73,12 @@ class BatchStats:
 
     Attributes:
         articles, bytes: number of articles, and the size of their JSON.
-        compared: articles in which two or three candidates were compared.
-        no_consensus: of these, those without a consensus.
-        low_agreement: of these, those whose best score is under :data:`LOW_AGREEMENT`.
-        close_calls: of these, those whose margin is at most :data:`CLOSE_CALL`.
     """
 
     def __init__(self) -> None:
         self.articles = self.bytes = 0
-        self.compared = self.no_consensus = self.low_agreement = self.close_calls = 0
+        self._agreement = 0.0
+        self._kinds = Counter[Kind]()
         self._picks = Counter[Extractor]()
         self._rules = Counter[Rule]()
         self._states = Counter[tuple[Extractor, State]]()
@@ -86,17 +95,59 @@ class BatchStats:
         self._rules[decision.rule] += 1
         for candidate in decision.candidates:
             self._states[candidate.extractor, candidate.state] += 1
-            self._tokens[candidate.extractor, bisect_right(_TOKEN_EDGES, candidate.tokens)] += 1
+            self._tokens[candidate.extractor, token_step(candidate.tokens)] += 1
             if candidate.score is not None:
-                self._scores[candidate.extractor, min(int(candidate.score * 10), 9)] += 1
+                self._scores[candidate.extractor, score_step(candidate.score)] += 1
         for number, coefficient in enumerate(stats.pairs):
             if coefficient is not None:
-                self._pairs[number, _step(coefficient)] += 1
+                self._pairs[number, pair_step(coefficient)] += 1
         if stats.agreement is not None:
-            self.compared += 1
-            self.no_consensus += stats.agreement == 0
-            self.low_agreement += stats.agreement < LOW_AGREEMENT
-        self.close_calls += stats.margin is not None and abs(stats.margin) <= CLOSE_CALL
+            self._agreement += stats.agreement
+        self._kinds.update(kinds_of(stats))
+
+    @property
+    def compared(self) -> int:
+        """Return in how many articles two or three candidates were compared."""
+        return self._kinds[Kind.COMPARED]
+
+    @property
+    def no_consensus(self) -> int:
+        """Return how many of the compared articles have no consensus."""
+        return self._kinds[Kind.NONE]
+
+    @property
+    def short_agreement(self) -> int:
+        """Return in how many of them two candidates agree on a short text against a long one."""
+        return self._kinds[Kind.SHORT]
+
+    def decided_by(self, rule: Rule) -> int:
+        """Return the number of articles that a rule decided."""
+        return self._rules[rule]
+
+    @property
+    def low_agreement(self) -> int:
+        """Return how many of them have a best score under :data:`LOW_AGREEMENT`."""
+        return self._kinds[Kind.LOW]
+
+    @property
+    def close_calls(self) -> int:
+        """Return how many of them have a margin of at most :data:`CLOSE_CALL`."""
+        return self._kinds[Kind.CLOSE]
+
+    @property
+    def picks(self) -> dict[Extractor, int]:
+        """The number of articles per extractor, for all three."""
+        return {name: self._picks[name] for name in Extractor}
+
+    @property
+    def fallbacks(self) -> int:
+        """The number of articles without an active candidate."""
+        return self._rules[Rule.FALLBACK]
+
+    @property
+    def agreement(self) -> float | None:
+        """The mean agreement of the compared articles, None without one."""
+        return self._agreement / self.compared if self.compared else None
 
     def chart_data(self) -> list[ChartData]:
         """Return all charts, in the order of the page."""
@@ -163,8 +214,44 @@ class BatchStats:
         ]
 
 
-def _step(coefficient: float) -> int:
-    """Return the index in :data:`PAIR_LABELS`."""
+def kinds_of(stats: ArticleStats) -> list[Kind]:
+    """Return the kinds of an article."""
+    agreement, margin = stats.agreement, stats.margin
+    is_of_kind = {
+        Kind.COMPARED: agreement is not None,
+        Kind.CLOSE: margin is not None and abs(margin) <= CLOSE_CALL,
+        Kind.NONE: agreement == 0,
+        Kind.LOW: agreement is not None and agreement < LOW_AGREEMENT,
+        Kind.SHORT: _has_short_agreement(stats),
+    }
+    return [kind for kind, is_it in is_of_kind.items() if is_it]
+
+
+def _has_short_agreement(stats: ArticleStats) -> bool:
+    """Return whether two candidates share half of a short text and the third is much longer."""
+    for (one, other), coefficient in zip(PAIRS, stats.pairs):
+        if coefficient is None or coefficient < 0.5:
+            continue
+        short = [c for c in stats.decision.candidates if c.extractor in (one, other)]
+        third = next(c for c in stats.decision.candidates if c.extractor not in (one, other))
+        longest = max(c.tokens for c in short)
+        if longest < SHORT_TOKENS and third.active and third.tokens >= LONG_FACTOR * longest:
+            return True
+    return False
+
+
+def score_step(score: float) -> int:
+    """Return the index of a score in :data:`SCORE_LABELS`."""
+    return min(int(score * 10), 9)
+
+
+def token_step(tokens: int) -> int:
+    """Return the index of a number of tokens in :data:`TOKEN_LABELS`."""
+    return bisect_right(_TOKEN_EDGES, tokens)
+
+
+def pair_step(coefficient: float) -> int:
+    """Return the index of two texts' coefficient in :data:`PAIR_LABELS`."""
     if coefficient == 0:
         return 0
     return 1 + (coefficient >= 0.5) + (coefficient >= 0.95)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from selection.report.batch_stats import ChartData
+from selection.report.batch_stats import ChartData, ColorScheme
 
 # An axis has at most this number of steps.
 _STEPS = 4
@@ -23,6 +23,7 @@ class Part:
     Attributes:
         id: the name of its rule in the style sheet.
         series: the name of what is counted.
+        query: what the list shows of it, as in the page's address.
         color: the number of the series, from 0.
         count: the number of articles or candidates.
         size: the length in percent of the longest possible bar.
@@ -30,6 +31,7 @@ class Part:
 
     id: str
     series: str
+    query: str
     color: int
     count: int
     size: float
@@ -106,7 +108,7 @@ def chart(data: ChartData) -> Chart:
         colors=data.colors.value,
         series=tuple(data.series),
         bars=tuple(
-            Bar(label, _parts(f"{data.key}-{number}", data, column, full))
+            Bar(label, _parts(f"{data.key}-{number}", label, data, column, full))
             for number, (label, column) in enumerate(zip(data.labels, columns))
         ),
         ticks=tuple(
@@ -128,12 +130,33 @@ def axis(largest: int) -> tuple[int, ...]:
     return tuple(range(0, steps * step + 1, step))
 
 
-def _parts(id: str, data: ChartData, column: Sequence[int | None], full: int) -> tuple[Part, ...]:
+def _parts(
+    id: str, label: str, data: ChartData, column: Sequence[int | None], full: int
+) -> tuple[Part, ...]:
     return tuple(
-        Part(f"{id}-{color}", series, color, number, _percent(number, full))
+        Part(
+            f"{id}-{color}",
+            series,
+            _query(f"{id}-{color}", label, data, series),
+            color,
+            number,
+            _percent(number, full),
+        )
         for color, (series, number) in enumerate(zip(data.series, column))
         if number is not None
     )
+
+
+def _query(id: str, label: str, data: ChartData, series: str) -> str:
+    """Return the filter of the list: one of its menus, or the bar itself."""
+    match data.colors, data.is_distribution:
+        case ColorScheme.EXTRACTORS, False:
+            return f"pick={label}"
+        case ColorScheme.RULES, _:
+            return f"rule={label}"
+        case ColorScheme.STATES, _:
+            return f"state={label}.{series}"
+    return f"bar={id}"
 
 
 def _percent(number: int, full: int) -> float:

@@ -1,30 +1,36 @@
 """The report as one HTML page that loads nothing.
 
 The page contains the batch's texts as JSON in data blocks. Its script turns them into text
-nodes, never into markup. The Content-Security-Policy allows the page's own style and script,
+nodes, never into markup. The Content-Security-Policy allows the page's own style and scripts,
 by their hashes, and nothing from elsewhere.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-from rich.filesize import decimal
 
 from selection.explain import sentences
-from selection.model import ERROR_FIELD, TEXT_FIELD, Decision, Extractor, Rule, State
+from selection.model import ERROR_FIELD, TEXT_FIELD, Candidate, Decision, Extractor, Rule, State
+from selection.report import rendering
 from selection.report.article_stats import ArticleStats
-from selection.report.batch_stats import CLOSE_CALL, LOW_AGREEMENT, BatchStats
+from selection.report.batch_stats import (
+    CLOSE_CALL,
+    LOW_AGREEMENT,
+    BatchStats,
+    Kind,
+    kinds_of,
+    pair_step,
+    score_step,
+    token_step,
+)
+from selection.report.batch_warnings import BatchWarning
 from selection.report.charts import chart
+from selection.report.glossary import RULES, STEPS, TERMS, named_terms, reason
 from selection.report.highlight import segments_of
 from selection.report.spool import RankedSpool
 from selection.score import formula
@@ -39,7 +45,10 @@ _ESCAPES = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u20
 # The page's script writes numbers in place of the names.
 _SCORE = formula("shared", "consensus", "shingles").replace(" x ", " \N{MULTIPLICATION SIGN} ")
 
-_EXTRACTORS, _RULES, _STATES = list(Extractor), list(Rule), list(State)
+_EXTRACTORS, _RULES, _STATES, _KINDS = list(Extractor), list(Rule), list(State), list(Kind)
+
+# The page's scripts in the order in which it runs them; each uses the names of those before.
+_SCRIPTS = ("data.js", "address.js", "list.js", "export.js", "article.js", "views.js")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +59,15 @@ class Batch:
         name: the name of its file.
         bytes: its size.
         text_limit: the largest size in bytes of the texts in the page.
-        warnings: as of ``Summary``.
+        warnings: what the page warns about.
+        index: the relative address of an index of several reports, or None.
     """
 
     name: str
     bytes: int
     text_limit: int
-    warnings: Sequence[str]
+    warnings: Sequence[BatchWarning]
+    index: str | None = None
 
 
 def row_json(stats: ArticleStats, article: Article) -> bytes:
@@ -74,10 +85,10 @@ def row_json(stats: ArticleStats, article: Article) -> bytes:
             _rounded(stats.margin),
             decision.consensus,
             [_EXTRACTORS.index(extractor) for extractor in decision.pool],
-            [
-                [_STATES.index(c.state), int(c.active), c.tokens, c.shingles, c.shared, c.score]
-                for c in decision.candidates
-            ],
+            [_candidate(c) for c in decision.candidates],
+            [None if dice is None else pair_step(dice) for dice in stats.pairs],
+            [_KINDS.index(kind) for kind in kinds_of(stats)],
+            reason(decision),
             sentences(decision),
             [_error(block.get(ERROR_FIELD)) for block in _blocks(article)],
         ]
@@ -120,25 +131,31 @@ def render(
         WriteError: a spool cannot be read.
     """
     charts = [chart(data) for data in statistics.chart_data()]
-    environment = _environment()
+    environment = rendering.environment()
     sizes = environment.get_template("sizes.css").render(charts=charts)
-    style, script = _file("page.css") + sizes, _file("page.js")
+    style = rendering.template_file("page.css") + sizes
+    scripts = [rendering.template_file(name) for name in _SCRIPTS]
     vocabulary = {
         "extractors": _EXTRACTORS,
         "rules": _RULES,
         "states": _STATES,
-        "lowAgreement": LOW_AGREEMENT,
+        "kinds": _KINDS,
+        "low": _KINDS.index(Kind.LOW),
         "score": _SCORE,
     }
     pieces = environment.get_template("page.html").generate(
-        policy=_policy(style, script),
+        policy=rendering.policy(style, scripts),
         style=Markup(style),
-        script=Markup(script),
+        scripts=[Markup(script) for script in scripts],
         batch=batch,
         statistics=statistics,
         low_agreement=LOW_AGREEMENT,
         close_call=CLOSE_CALL,
         charts=charts,
+        terms=TERMS,
+        rule_terms=RULES,
+        steps=[(title, named_terms(text)) for title, text in STEPS],
+        kinds=Kind,
         vocabulary=_json(vocabulary),
         rows=rows,
         texts=texts,
@@ -146,45 +163,24 @@ def render(
     return (piece.encode() for piece in pieces)
 
 
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("selection.report", "template"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters["counted"] = "{:,}".format
-    environment.filters["size"] = decimal
-    environment.filters["data"] = _data
-    return environment
-
-
-def _data(escaped: bytes) -> Markup:
-    """Return JSON as markup: :func:`_json` has escaped what could end its block."""
-    return Markup(escaped.decode())
-
-
-def _policy(style: str, script: str) -> str:
-    """Return the Content-Security-Policy, which allows this style and this script."""
-    directives = {
-        "default-src": "'none'",
-        "style-src": _hash(style),
-        "script-src": _hash(script),
-        "img-src": "data:",
-        "base-uri": "'none'",
-        "form-action": "'none'",
-        "require-trusted-types-for": "'script'",
-    }
-    return "; ".join(f"{name} {source}" for name, source in directives.items())
-
-
 def _json(value: Any) -> bytes:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     # A parsed batch has no lone surrogates; an article from another source can have them.
     return text.translate(_ESCAPES).encode("utf-8", "backslashreplace")
+
+
+def _candidate(candidate: Candidate) -> list[Any]:
+    score = candidate.score
+    return [
+        _STATES.index(candidate.state),
+        int(candidate.active),
+        candidate.tokens,
+        candidate.shingles,
+        candidate.shared,
+        score,
+        token_step(candidate.tokens),
+        None if score is None else score_step(score),
+    ]
 
 
 def _short(text: str | None, longest: int) -> str | None:
@@ -210,11 +206,3 @@ def _error(value: object) -> str | None:
     return _short(
         value if isinstance(value, str) else "an error that is not a string", LONGEST_ERROR
     )
-
-
-def _file(name: str) -> str:
-    return resources.files("selection.report").joinpath("template", name).read_text("utf-8")
-
-
-def _hash(content: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from selection.model import Extractor, Rule
 from selection.reader import BY_NAME, BatchReader, Progress, ReadOptions
 from selection.report.article_stats import ArticleStats, statistics_of
 from selection.report.batch_stats import BatchStats
+from selection.report.batch_warnings import warnings_of
 from selection.report.page import Batch, has_text, render, row_json, text_json
 from selection.report.spool import RankedSpool
 from selection.storage.names import default_report
@@ -34,6 +36,8 @@ class Report:
         listed: the number of articles in the page's list.
         with_texts: the number of articles whose texts are in the page.
         bytes: the size of the page.
+        statistics: the counts of the batch.
+        seconds: wall-clock time.
         warnings: as of ``Summary``.
     """
 
@@ -43,6 +47,8 @@ class Report:
     listed: int
     with_texts: int
     bytes: int
+    statistics: BatchStats
+    seconds: float
     warnings: Sequence[str]
 
 
@@ -68,6 +74,44 @@ def read_statistics(
             yield stats
 
 
+@dataclass(frozen=True, slots=True)
+class ReadBatch:
+    """The numbers of a batch without a page.
+
+    Attributes:
+        statistics, seconds, warnings: as of :class:`Report`.
+    """
+
+    statistics: BatchStats
+    seconds: float
+    warnings: Sequence[str]
+
+
+def read_batch_statistics(
+    path: str,
+    progress: Callable[[Progress], object] | None = None,
+    *,
+    roots: Sequence[str] = (),
+    options: ReadOptions = BY_NAME,
+) -> ReadBatch:
+    """Return the numbers of a batch, selected or not.
+
+    Args:
+        path, progress, roots, options: as for :func:`write_report`.
+
+    Raises:
+        SelectionError: as ``select_file``, about the input.
+    """
+    began = time.perf_counter()
+    statistics = BatchStats()
+    field_check = FieldCheck()
+    with BatchReader(path, roots, options=options) as reader:
+        for stats, article in _articles(reader, progress):
+            statistics.add(stats)
+            field_check.add(texts_of(article.fields), article.raw)
+    return ReadBatch(statistics, time.perf_counter() - began, field_check.warnings())
+
+
 def write_report(
     path: str,
     output: str | None = None,
@@ -76,6 +120,7 @@ def write_report(
     *,
     roots: Sequence[str] = (),
     options: ReadOptions = BY_NAME,
+    index: str | None = None,
 ) -> Report:
     """Write one self-contained HTML page about a batch, selected or not.
 
@@ -88,11 +133,14 @@ def write_report(
         text_limit: the largest size in bytes of the texts in the page.
         progress: as for :func:`read_statistics`.
         roots, options: as for ``select_file``.
+        index: the address of an index of several reports, relative to the page; None: there is
+            not one.
 
     Raises:
         SelectionError: as ``select_file``.
     """
     target = default_report(path) if output is None else output
+    began = time.perf_counter()
     statistics = BatchStats()
     field_check = FieldCheck()
     size = 0
@@ -118,11 +166,22 @@ def write_report(
         # Not as the locale reads it: the bytes are UTF-8, the reader refuses other names.
         name = os.fsencode(os.path.basename(path)).decode()
         warnings = field_check.warnings()
-        batch = Batch(name, reader.bytes_done, text_limit, warnings)
+        shown = warnings_of(statistics, field_check.by_extractor())
+        batch = Batch(name, reader.bytes_done, text_limit, shown, index)
         for piece in render(batch, statistics, rows, texts):
             file.write((piece,))
             size += len(piece)
-        return Report(path, target, statistics.articles, len(rows), len(texts), size, warnings)
+        return Report(
+            input=path,
+            output=target,
+            articles=statistics.articles,
+            listed=len(rows),
+            with_texts=len(texts),
+            bytes=size,
+            statistics=statistics,
+            seconds=time.perf_counter() - began,
+            warnings=warnings,
+        )
 
 
 def _articles(

@@ -89,6 +89,29 @@ def is_input(source: Input, found: os.stat_result) -> bool:
     return source.status is not None and os.path.samestat(source.status, found)
 
 
+class NoInput:
+    """The source of an output that is not made of one input, such as an index of reports."""
+
+    path = ""
+    size = None
+    status = None
+    format = None
+    version: tuple[str, ...] = ()
+
+    def read(self, size: int, /) -> bytes:
+        """Return no bytes."""
+        return b""
+
+    def seek(self, offset: int, /) -> None:
+        """Do nothing."""
+
+    def check_unchanged(self) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
 class Output(Protocol):
     """A new output, used as a context manager.
 

@@ -8,10 +8,12 @@ from selection.storage.compression import FORMATS, Format
 
 #: The name of standard input as an input and of standard output as an output.
 STANDARD_STREAM = "-"
+#: The name of a folder of reports, and that of the index in it.
+REPORTS, INDEX = "selection_report", "index.html"
 
 _STANDARD_INPUTS = (STANDARD_STREAM, "/dev/stdin")
 
-_SELECTED, _REPORT = "_selected", "_report.html"
+_SELECTED, _REPORT, _COMPARISON = "_selected", "_report.html", "_comparison.html"
 _LINES = (".jsonl", ".ndjson")
 _BATCHES = (".json", *_LINES)
 
@@ -56,8 +58,19 @@ def default_output(path: str) -> str:
 
 
 def default_report(path: str) -> str:
-    """Return the name of a report beside its batch; of standard input, standard output."""
-    return path if path == STANDARD_STREAM else stem(path) + _REPORT
+    """Return the name of a report beside its batch; of standard input, standard output.
+
+    ``x.json`` gives ``x_report.html``; another ending is kept, so that ``x.jsonl`` beside it has
+    another report, ``x.jsonl_report.html``.
+    """
+    if path == STANDARD_STREAM:
+        return path
+    return (stem(path) if path.endswith(".json") else path) + _REPORT
+
+
+def default_comparison(path: str) -> str:
+    """Return the name of a comparison beside the new batch; of standard input, standard output."""
+    return path if path == STANDARD_STREAM else stem(path) + _COMPARISON
 
 
 def without_compression(path: str) -> str:

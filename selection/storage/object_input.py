@@ -36,8 +36,13 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 #: How many bytes one request reads. Two such ranges are buffered: one that is read, and the
-#: next one, which is on its way.
+#: next one, which is on its way. Their two buffers are filled over and over, in small pieces:
+#: blocks of this size that several threads allocate and free stay with the allocator. Measured
+#: with glibc on 1 GB: a peak of 117 MB where each range was a new block.
 RANGE = 8 << 20
+# Each piece waits for the interpreter's lock, up to 5 ms while an article is decided: with pieces
+# of 128 KiB a batch of 128 MB took 3.3 s, with these 1.9 s.
+_PIECE = 1 << 20
 
 
 class ObjectInput:
@@ -79,7 +84,9 @@ class ObjectInput:
         self._position = 0  # of the next byte that read() returns
         self._range = memoryview(b"")
         self._used = 0  # bytes of the range that were returned
-        self._next: Future[bytes] | None = None
+        self._next: Future[memoryview] | None = None
+        self._longest = min(RANGE, self.size)
+        self._spare: list[bytearray] = []  # to be filled again
 
     def read(self, size: int, /) -> bytes:
         """Return up to ``size`` bytes; none at the end of the object."""
@@ -128,15 +135,17 @@ class ObjectInput:
             raise
         except Exception as error:
             self._refuse(error, is_open=True)
-        self._range, self._used = memoryview(content), 0
+        if self._range:
+            self._spare.append(self._range.obj)  # type: ignore[arg-type]
+        self._range, self._used = content, 0
         behind = self._position + len(content)
         if behind < self.size:
             self._next = self._start(behind)
 
-    def _start(self, offset: int) -> Future[bytes]:
+    def _start(self, offset: int) -> Future[memoryview]:
         return start(self._get, offset, min(offset + RANGE, self.size))
 
-    def _get(self, begin: int, end: int) -> bytes:
+    def _get(self, begin: int, end: int) -> memoryview:
         from obstore import get
 
         options = {"range": (begin, end), "if_match": self._tag}
@@ -144,10 +153,15 @@ class ObjectInput:
         if result.meta["e_tag"] != self._tag:
             # A server that does not know If-Match.
             self._raise_changed()
-        content = result.bytes().to_bytes()
-        if len(content) != end - begin:
-            raise ReadError(f"the store gave {len(content)} bytes of {end - begin}", path=self.path)
-        return content
+        content = memoryview(self._spare.pop() if self._spare else bytearray(self._longest))
+        at = 0
+        for piece in result.stream(min_chunk_size=_PIECE):
+            if at + len(piece) <= end - begin:
+                content[at : at + len(piece)] = memoryview(piece)
+            at += len(piece)
+        if at != end - begin:
+            raise ReadError(f"the store gave {at} bytes of {end - begin}", path=self.path)
+        return content[:at]
 
     def _head(self, is_open: bool = False) -> ObjectMeta:
         from obstore import head

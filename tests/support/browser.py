@@ -14,8 +14,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -30,7 +31,7 @@ _ARGUMENTS = [
 ]
 
 DESKTOP, PHONE = (1280, 900), (390, 844)
-
+Scheme = Literal["light", "dark"]
 
 MISSING = (
     "no Chromium: install it (Debian: apt-get install chromium) or let Playwright download its "
@@ -119,13 +120,14 @@ def opened(
     browser: Browser,
     file: Path,
     hash: str = "",
-    scheme: Literal["light", "dark"] = "light",
+    scheme: Scheme = "light",
     size: tuple[int, int] = DESKTOP,
+    **options: Any,
 ) -> Iterator[Page]:
-    """Open a file in a new profile; at the end, check the record."""
+    """Open a file in a new profile, with further options of it; at the end, check the record."""
     recorded = Recorded()
     context = browser.new_context(
-        color_scheme=scheme, viewport={"width": size[0], "height": size[1]}
+        color_scheme=scheme, viewport={"width": size[0], "height": size[1]}, **options
     )
     page = context.new_page()
     page.on("console", lambda message: recorded.console.append(message.text))
@@ -145,6 +147,14 @@ def opened(
     yield page
     recorded.require_nothing(file)
     context.close()
+
+
+def violations(page: Page) -> list[str]:
+    """Return what axe-core finds; it runs beside the page's scripts, whose policy stays."""
+    tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+    options = {"runOnly": {"type": "tag", "values": tags}, "resultTypes": ["violations"]}
+    found = Axe().run(page, options=options).response["violations"]
+    return [f"{rule['id']}: {node['html'][:200]}" for rule in found for node in rule["nodes"]]
 
 
 if __name__ == "__main__":

@@ -207,7 +207,8 @@ def _outputs(upcoming: Iterable[Record], ended: Iterable[JobStatus]) -> Iterator
         if problem:
             yield CheckResult("outputs", "error", f"{folder} {problem}")
     if sizes and not any(problems.values()):
-        yield CheckResult("outputs", "ok", f"{len(sizes)} folders can be written from here")
+        folders = "1 folder" if len(sizes) == 1 else f"{len(sizes)} folders"
+        yield CheckResult("outputs", "ok", f"{folders} can be written from here")
 
 
 def _note(sizes: dict[str, int], path: str | None, size: int | None) -> None:

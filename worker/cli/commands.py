@@ -12,6 +12,7 @@ from selection.cli.messages import log, name_program
 from worker.checks.server_checks import advice
 from worker.cli import monitor, operate, submit
 from worker.cli.outcome import UNAVAILABLE
+from worker.cli.report import report
 from worker.local_fleet import LocalError
 from worker.settings import SettingsError
 
@@ -69,7 +70,7 @@ def selection_worker() -> None:
 for _command in (
     *(submit.enqueue, operate.status, operate.watch, operate.retry, operate.cancel),
     *(operate.pause, operate.resume, monitor.doctor, submit.local, monitor.health),
-    monitor.metrics,
+    *(monitor.metrics, report),
 ):
     selection_worker.add_command(_command)
 

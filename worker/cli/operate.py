@@ -108,6 +108,8 @@ def retry(jobs: Sequence[str], failed: bool) -> int:
     connection = settings.connect()
     # Listed first, so that a job that fails again meanwhile is not retried again.
     names = jobs or [each.id for each in newest_jobs(connection, settings, [JobState.FAILED])]
+    if not names:
+        log("nothing to retry: the queue does not have a failed job")
     return _for_each(names, lambda name: requeue(connection, settings, name))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 import click
@@ -10,22 +11,27 @@ from rq.job import Job
 
 from selection.batch import Summary
 from selection.cli.messages import log, log_error, log_left_out, log_warnings, progress
+from selection.cli.options import FILE
+from selection.cli.pages import means_folder, plan_pages
 from selection.cli.plan import Plan, make_folder, plan
 from selection.cli.printable import printable
 from selection.cli.tables import print_summaries
 from selection.errors import SelectionError
+from selection.storage.names import REPORTS
 from worker.cli.outcome import exit_code, print_jobs
+from worker.cli.report import rows_of_jobs
 from worker.cli.wait import wait_for
 from worker.local_fleet import local_queue
 from worker.producer import enqueue as enqueue_batch
 from worker.settings import Settings
-from worker.state.status import read_jobs
+from worker.state.job_state import JobState
+from worker.state.status import JobStatus, read_jobs
 
 
 @click.command()
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option("-o", "--output", type=click.Path(readable=False), help="As of 'selection run'.")
-@click.option("--output-dir", type=click.Path(readable=False), help="Write into this folder.")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=FILE)
+@click.option("-o", "--output", type=FILE, help="As of 'selection run'.")
+@click.option("--output-dir", type=FILE, help="Write into this folder.")
 @click.option("-r", "--recursive", is_flag=True, help="Include subfolders.")
 @click.option("--wait", is_flag=True, help="Wait until all jobs have ended.")
 @click.option("--force", is_flag=True, help="Select files again that look unchanged.")
@@ -55,8 +61,12 @@ def enqueue(
     settings = Settings.from_environment()
     connection = settings.connect()
     planned = plan(files, output, output_dir, recursive=recursive)
-    jobs, code = _enqueue_all(planned, connection, settings, force)
+    jobs, errors = _enqueue_all(planned, connection, settings, force)
+    code = errors[0].exit_code if errors else 0
     ids = list(dict.fromkeys(job.id for job in jobs))
+    # Only a new job has the time at which it was enqueued.
+    known = [job.id for job in jobs if job.enqueued_at is None]
+    _log_known(read_jobs(connection, settings, known))
     if wait:
         batches = wait_for(connection, settings, ids)
         code = code or exit_code(batches)
@@ -66,10 +76,19 @@ def enqueue(
     return code
 
 
+def _log_known(jobs: Sequence[JobStatus]) -> None:
+    """Log the jobs that exist from an earlier call."""
+    for job in jobs:
+        if job.state is JobState.FINISHED:
+            log(f"{job.path}: already selected and unchanged; --force selects it again")
+        else:
+            log(f"{job.path}: already enqueued")
+
+
 def _enqueue_all(
     planned: Plan, connection: Redis, settings: Settings, force: bool = False
-) -> tuple[list[Job], int]:
-    """Enqueue the files without an error; return the jobs and the first error's exit code."""
+) -> tuple[list[Job], list[SelectionError]]:
+    """Enqueue the files without an error; return the jobs and the errors."""
     log_left_out(planned.left_out)
     jobs: list[Job] = []
     errors: list[SelectionError] = list(planned.errors)
@@ -89,13 +108,13 @@ def _enqueue_all(
             errors.append(error)
     for each in errors:
         log_error(each)
-    return jobs, errors[0].exit_code if errors else 0
+    return jobs, errors
 
 
 @click.command()
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option("-o", "--output", type=click.Path(readable=False), help="As of 'selection run'.")
-@click.option("--output-dir", type=click.Path(readable=False), help="Write into this folder.")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=FILE)
+@click.option("-o", "--output", type=FILE, help="As of 'selection run'.")
+@click.option("--output-dir", type=FILE, help="Write into this folder.")
 @click.option("-r", "--recursive", is_flag=True, help="Include subfolders.")
 @click.option(
     "--workers", type=click.IntRange(min=1), default=1, help="Number of workers; 1 by default."
@@ -111,9 +130,11 @@ def local(
 ) -> int:
     """Process FILEs with a private server and workers.
 
-    Both are stopped afterwards. A report of each file, <name>_report.html, is written
-    beside it. Files and output options mean the same as for 'selection run'. The server
-    is that of the extra 'embedded', or valkey-server or redis-server on PATH.
+    Both are stopped afterwards. The report of one file, <name>_report.html, is written
+    beside it; those of several files or a folder are written with an index to
+    selection_report/ beside the outputs. Files and output options mean the same as for
+    'selection run'. The server is that of the extra 'embedded', or valkey-server or
+    redis-server on PATH.
 
     \b
     Examples:
@@ -121,24 +142,60 @@ def local(
       selection-worker local /data --workers 2
     """
     planned = plan(files, output, output_dir, recursive=recursive)
+    folder = _folder_of_reports(files, output, output_dir, recursive)
     with local_queue(Settings.from_environment(), workers) as (settings, running):
         connection = settings.connect()
-        jobs, code = _enqueue_all(planned, connection, settings)
+        jobs, errors = _enqueue_all(planned, connection, settings)
         ids = list(dict.fromkeys(job.id for job in jobs))
         batches = wait_for(connection, settings, ids, running.require_alive) if ids else []
     summaries = [Summary(**batch.summary) for batch in batches if batch.summary]
-    for summary in summaries:
-        log_warnings(summary.input, summary.warnings)
     if as_json:
         print_jobs(batches, as_json)
     else:
         if summaries:
             print_summaries(summaries)
         print_jobs([batch for batch in batches if not batch.summary], as_json)
-    code = code or exit_code(batches)
+    code = errors[0].exit_code if errors else exit_code(batches)
+    if folder is not None:
+        failure = _report_folder(errors, batches, folder, settings.roots, as_json)
+        return code or failure
     for summary in summaries:
+        log_warnings(summary.input, summary.warnings)
         failure = _report(summary.input, settings.roots, as_json)
         code = code or failure
+    return code
+
+
+def _folder_of_reports(
+    files: Sequence[str], output: str | None, output_dir: str | None, recursive: bool
+) -> str | None:
+    """Return the folder of the reports of several batches, None for the page of one file."""
+    if not means_folder(files, None):
+        return None
+    below = output_dir or output
+    return os.path.join(below, REPORTS) if below else plan_pages(files, recursive=recursive).folder
+
+
+def _report_folder(
+    errors: Sequence[SelectionError],
+    jobs: Sequence[JobStatus],
+    folder: str,
+    roots: Sequence[str],
+    as_json: bool,
+) -> int:
+    """Write the reports and the index of several batches; return the exit code."""
+    # The import would cost every other command a tenth of a second.
+    from selection.cli.report_folder import PageOptions, finish
+    from selection.report.index import Failure, Row
+
+    refused = [Row(path=e.path or "", failure=Failure.of(e), is_earlier=True) for e in errors]
+    try:
+        rows = rows_of_jobs(jobs, folder, PageOptions(roots=roots))
+        index, code = finish([*refused, *rows], folder, roots)
+    except SelectionError as error:
+        log_error(error)
+        return error.exit_code
+    _print_report(index, as_json)
     return code
 
 
@@ -153,8 +210,12 @@ def _report(path: str, roots: Sequence[str], as_json: bool) -> int:
     except SelectionError as error:
         log_error(error)
         return error.exit_code
-    if as_json:
-        log(f"report: {report.output}")
-    else:
-        click.echo(f"report: {printable(report.output)}")
+    _print_report(report.output, as_json)
     return 0
+
+
+def _print_report(path: str, as_json: bool) -> None:
+    if as_json:
+        log(f"report: {path}")
+    else:
+        click.echo(f"report: {printable(path)}")

@@ -183,13 +183,18 @@ def _details(job: JobStatus) -> Iterable[RenderableType]:
 def outcome_text(job: JobStatus) -> str:
     """Return one line on how a job ended, or on its progress."""
     if job.error:
-        text = f"{job.error['type']}: {job.error['message']}{_place(job.error)}"
+        text = f"{job.error['type']}: {error_text(job.error)}"
         return text if job.retry_in is None else f"{text}; again in {job.retry_in} s"
     if job.summary:
         return f"{job.summary['seconds']:.2f} s, output {job.summary['output']}"
     if job.state is JobState.STARTED and job.bytes_total:
         return f"{job.bytes_done / job.bytes_total:.0%}"
     return ""
+
+
+def error_text(error: Mapping[str, Any]) -> str:
+    """Return the message of a recorded error with its place."""
+    return f"{error['message']}{_place(error)}"
 
 
 def _place(error: Mapping[str, Any]) -> str:

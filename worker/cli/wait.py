@@ -19,7 +19,7 @@ from rich.progress import (
 )
 
 from selection.cli.messages import log
-from selection.cli.printable import printable
+from selection.cli.printable import counted, printable
 from worker.settings import Settings
 from worker.state.job_state import ENDED, JobState
 from worker.state.status import JobStatus, read_jobs
@@ -88,7 +88,7 @@ def _read_with_retries(
 def _line(job: JobStatus) -> str:
     text = f"{job.path or job.id}: {job.state}"
     if job.state is JobState.FINISHED and job.summary:
-        text += f", {job.articles:,} articles, {job.summary['seconds']:.2f} s"
+        text += f", {counted(job.articles, 'article')}, {job.summary['seconds']:.2f} s"
     if job.error:
         text += f", {job.error['type']}: {job.error['message']}"
     if job.retry_in is not None:
