@@ -395,6 +395,15 @@ def test_ten_thousand_batches_make_an_index_that_opens(tmp_path: Path, browser: 
     context.close()
 
 
+@pytest.mark.parametrize("output", ["file", "file/", "file/below"])
+def test_a_folder_that_cannot_be_created_is_one_error(folder: Path, output: str) -> None:
+    (folder.parent / "file").write_text("")
+    done = run("report", folder, "-o", f"{folder.parent}/{output}")
+    assert (done.returncode, done.stdout) == (73, "")
+    assert done.stderr.count("\n") == 1 + done.stderr.count("left out")
+    assert "the folder cannot be created" in done.stderr
+
+
 def test_json_has_the_numbers_of_each_batch_and_writes_no_page(folder: Path) -> None:
     done = run("report", folder, "--recursive", "--json")
     assert done.returncode == 65
