@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from itertools import chain
 
 import click
 from redis import Redis
@@ -191,7 +192,7 @@ def _report_folder(
     refused = [Row(path=e.path or "", failure=Failure.of(e), is_earlier=True) for e in errors]
     try:
         rows = rows_of_jobs(jobs, folder, PageOptions(roots=roots))
-        index, code = finish([*refused, *rows], folder, roots)
+        index, code = finish(chain(refused, rows), folder, roots)
     except SelectionError as error:
         log_error(error)
         return error.exit_code
