@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,9 @@ from selection.model import ERROR_FIELD, MEMBER, TEXT_FIELD, Decision, Extractor
 from selection.reader import BY_NAME, BatchReader, ReadOptions
 from selection.rules import select_article
 from selection.stream.parts import Article
-from selection.stream.splice import pick_spans
+from selection.stream.splice import member_spans, pick_spans
+
+_STRING_OR_SPACE = re.compile(rb'("(?:[^"\\]++|\\.)*+")|([,:])|[ \t\r\n]+', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +93,17 @@ def selected_in(article: Article, path: str) -> Extractor:
             byte=article.start,
         )
     start, end = spans[-1]
-    value = json.loads(article.raw[start:end])
-    if value not in list(Extractor):
+    value = article.raw[start:end]
+    # Only a string is parsed: Python cannot read every number or every depth.
+    name = json.loads(value) if value.startswith(b'"') else None
+    if name not in list(Extractor):
         raise PickMissingError(
             f"'{MEMBER}' is not the name of an extractor; run again: selection run",
             path=path,
             article=article.index,
             byte=article.start + start,
         )
-    return Extractor(value)
+    return Extractor(name)
 
 
 def text_of(fields: Mapping[str, Any], extractor: Extractor) -> str:
@@ -114,9 +119,21 @@ def error_of(article: Article, extractor: Extractor) -> str | None:
         return None
     if isinstance(error, str):
         return error
-    try:
-        # The parser keeps of a list or object only whether it is empty.
-        error = json.loads(article.raw)[extractor][ERROR_FIELD]
-        return json.dumps(error, ensure_ascii=False)
-    except (ValueError, RecursionError):  # a number of too many digits, or too deep
-        return "an error that Python cannot read"
+    # The parser keeps of a list or object only whether it is empty.
+    return _as_written(_last(_last(article.raw, extractor), ERROR_FIELD))
+
+
+def _last(raw: bytes, name: str) -> bytes:
+    """Return the value of the last member of an object that has a name, as JSON parsers read it."""
+    *_, (start, end) = member_spans(raw, name)
+    return raw[start:end]
+
+
+def _as_written(value: bytes) -> str:
+    """Return valid JSON on one line; numbers and escapes stay as they are."""
+    return _STRING_OR_SPACE.sub(_on_one_line, value).decode()
+
+
+def _on_one_line(match: re.Match[bytes]) -> bytes:
+    string, separator = match.groups()
+    return string or (separator + b" " if separator else b"")

@@ -18,7 +18,7 @@ import pytest
 from selection.cli.plan import plan
 from selection.cli.tables import shorten
 from tests.support import batches
-from tests.support.command import SELECTION, run
+from tests.support.command import SELECTION, run, run_worker
 from tests.support.process import frozen_while_it_writes
 
 
@@ -404,3 +404,33 @@ def test_there_are_never_more_processes_than_cores(tmp_path: Path) -> None:
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0
     assert len(trace.read_text().splitlines()) == len(os.sched_getaffinity(0))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "ADDRESS", "--json"],
+        ["run", "x.json", "-o", "ADDRESS"],
+        ["explain", "ADDRESS"],
+        ["verify", "x.json", "ADDRESS"],
+        ["report", "x.json", "ADDRESS"],
+        ["export", "ADDRESS"],
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("address", ["s3://me:secret@bucket/x.json", "S3://me:secret@bucket"])
+def test_an_address_with_credentials_is_refused_without_them(
+    address: str, arguments: list[str]
+) -> None:
+    done = run(*(address if each == "ADDRESS" else each for each in arguments))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "an address has no credentials: set them in the environment" in done.stderr
+    assert "secret" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["enqueue", "local"])
+def test_a_batch_is_not_enqueued_by_an_address_with_credentials(command: str) -> None:
+    done = run_worker(os.environ, command, "s3://me:secret@bucket/x.json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "an address has no credentials: set them in the environment" in done.stderr
+    assert "secret" not in done.stderr

@@ -267,3 +267,23 @@ def test_a_long_text_is_cut_and_the_page_says_so(browser: Browser, tmp_path: Pat
     file = compared(tmp_path, [single("a", id=1)], [single(long, id=1)])
     with opened(browser, file) as page:
         expect(page.locator("details")).to_contain_text("50,000 more characters are left out")
+
+
+def test_outputs_of_one_name_have_the_folders_that_distinguish_them(
+    tmp_path: Path, browser: Browser
+) -> None:
+    paths = []
+    for version in ("v1", "v2"):
+        folder = tmp_path / version / "day"
+        folder.mkdir(parents=True)
+        batch = batches.write(folder / "a.json", [batches.picks_readability()])
+        paths.append(select_file(str(batch)).output)
+    for new, names in [
+        (paths[1], ["v1/day/a_selected.json", "v2/day/a_selected.json"]),
+        (paths[0], ["a_selected.json", "a_selected.json"]),
+    ]:
+        written = write_comparison(paths[0], new, str(tmp_path / "page.html"))
+        with opened(browser, Path(written.output)) as page:
+            assert page.locator(".batches bdi").all_text_contents() == names
+            expect(page.locator(".batches span").first).to_contain_text(", 1 article")
+            expect(page.locator("main")).not_to_contain_text("1 articles")

@@ -319,3 +319,60 @@ def test_what_is_not_a_batch_is_an_error(batch: Any, error: type[Exception]) -> 
 
 def test_the_version_is_that_of_the_package() -> None:
     assert selection.__version__ == version("deterministic-content-selection")
+
+
+def test_an_error_that_python_cannot_read_is_as_written(tmp_path: Path) -> None:
+    deep = "[" * 3000 + "]" * 3000
+    written = '[1e999,\n "\\ud800", {"a" :"x ,y"}, ' + "1" * 5000 + f", {deep}]"
+    article = json.dumps(batches.picks_newspaper4k())
+    article = article.replace('"error": null', '"error": "first", "error": ' + written)
+    path = tmp_path / "b.json"
+    path.write_text(f'{{"articles": [{article}]}}')
+    output = select_file(path).output
+    expected = '[1e999, "\\ud800", {"a": "x ,y"}, ' + "1" * 5000 + f", {deep}]"
+    assert [found.error for found in iter_articles(output)] == [expected]
+    for name in FORMATS:
+        done = run("export", output, "-o", tmp_path / f"t.{name}", "--columns", "error")
+        assert done.returncode == 0, done.stderr
+    table = pyarrow.parquet.read_table(tmp_path / "t.parquet")
+    assert table.to_pylist() == rows(tmp_path / "t.jsonl") == [{"error": expected}]
+
+
+@pytest.mark.parametrize(
+    "value", ["1" * 5000, "[" * 200_000 + "]" * 200_000, "1e999", '"\\ud800"', "null", "{}"]
+)
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_pick_that_is_not_a_name_ends_each_format_with_one_message(
+    value: str, name: str, tmp_path: Path
+) -> None:
+    article = json.dumps(batches.picks_newspaper4k(selected_extractor="newspaper4k"))
+    article = article.replace(
+        '"selected_extractor": "newspaper4k"', f'"selected_extractor":{value}'
+    )
+    path = tmp_path / "b_selected.json"
+    path.write_text(f'{{"articles": [{article}]}}')
+    done = run("export", path, "-o", tmp_path / f"t.{name}")
+    assert done.returncode == 65
+    assert done.stderr.count("is not the name of an extractor") == 1
+    # pyarrow writes the end of a file when it is collected, and would log that it cannot.
+    assert "Exception ignored" not in done.stderr
+    assert os.listdir(tmp_path) == ["b_selected.json"]
+
+
+def test_the_table_of_a_batch_never_replaces_another_batch(selected: Path) -> None:
+    tables = selected.with_name("tables")
+    tables.mkdir()
+    other = tables / "batch_selected.jsonl"
+    other.write_text(json.dumps(json.loads(selected.read_text())["articles"][0]) + "\n")
+    before = other.read_bytes()
+    link = selected.with_name("other_selected.jsonl")
+    link.symlink_to(other)
+    done = run("export", selected, link, "-o", tables, "--format", "jsonl")
+    assert done.returncode == 2
+    assert "would replace" in done.stderr
+    assert (os.listdir(tables), other.read_bytes()) == ([other.name], before)
+
+
+def test_an_agreement_that_is_not_a_number_is_wrong_usage(selected: Path) -> None:
+    done = run("export", selected, "--min-agreement", "nan")
+    assert (done.returncode, done.stdout) == (2, "")

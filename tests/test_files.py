@@ -38,6 +38,7 @@ from selection.report.write import write_report
 from selection.storage import temporary
 from selection.storage.transient import is_transient
 from tests.support.command import SELECTION, run
+from tests.support.process import line_with
 from tests.support.queue_server import Events, Workers
 from worker import Settings, SettingsError
 
@@ -574,8 +575,7 @@ def test_a_signal_during_the_imports_ends_it_without_a_word(
         stderr=subprocess.PIPE,
         text=True,
     )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "importing\n"
+    line_with("importing", process.stdout, process)
     process.send_signal(number)
     _, shown = process.communicate(timeout=60)
     assert (process.returncode, shown) == (128 + number, "")

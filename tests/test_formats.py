@@ -14,8 +14,10 @@ import sys
 import zlib
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -26,7 +28,8 @@ from selection.batch import select_with
 from selection.explain import explain_file
 from selection.parallel.pool import Pool
 from selection.storage.compressed import CompressedInput
-from selection.storage.compression import FORMATS, recognized
+from selection.storage.compression import FORMATS, Decompressor, Format, recognized
+from selection.storage.input import InputFile
 from selection.storage.interface import READ_SIZE
 from selection.storage.names import default_output, default_report, is_batch, is_output
 from selection.storage.opening import open_input
@@ -572,3 +575,46 @@ def test_every_format_is_recognized_by_its_first_bytes() -> None:
         assert found is not None
         assert found.suffix == suffix
     assert recognized(b"{") is None
+
+
+@pytest.mark.parametrize("compression", FORMATS, ids=lambda each: each.name)
+def test_a_member_of_a_few_bytes_costs_no_copy_of_all_that_is_read(
+    compression: Format, tmp_path: Path
+) -> None:
+    fed: list[int] = []
+
+    def counting() -> Decompressor:
+        member = compression.decompressor()
+        decompress = member.decompress
+
+        def counted(data: bytes, max_length: int) -> bytes:
+            fed.append(len(data))
+            return decompress(data, max_length)
+
+        return cast(Decompressor, Counting(member, counted))
+
+    member = compression.compressor(compression.levels[0])
+    empty = member.compress(b"") + member.flush()
+    member = compression.compressor(compression.levels[0])
+    text = os.urandom(100_000)
+    last = member.compress(text) + member.flush()
+    path = tmp_path / "x"
+    path.write_bytes(empty * 2000 + last)
+    source = CompressedInput(InputFile(str(path)), replace(compression, decompressor=counting))
+    try:
+        assert b"".join(iter(lambda: source.read(READ_SIZE), b"")) == text
+    finally:
+        source.close()
+    # A piece of at most 1 KiB for each empty member, and twice the size for the last one.
+    assert sum(fed) <= 2000 * 1024 + 2 * len(last)
+
+
+class Counting:
+    """A decompressor whose calls are counted."""
+
+    def __init__(self, member: Decompressor, decompress: Callable[[bytes, int], bytes]) -> None:
+        self._member = member
+        self.decompress = decompress
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._member, name)

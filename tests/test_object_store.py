@@ -45,6 +45,7 @@ from selection.storage.object_address import parse_address
 from selection.storage.object_input import RANGE, ObjectInput
 from selection.storage.object_output import PART, ObjectOutput
 from selection.storage.object_store import Fault, bucket_url, fault_of
+from selection.storage.object_uploads import Uploads
 from selection.storage.roots import is_address_inside
 from tests.support.command import run
 from tests.support.object_server import (
@@ -54,7 +55,7 @@ from tests.support.object_server import (
     ObjectServer,
     Proxy,
 )
-from tests.support.process import until
+from tests.support.process import line_with, until
 from tests.support.queue_server import Server, Workers, children, kill
 from worker import Settings, SettingsError, enqueue
 
@@ -207,6 +208,47 @@ def test_an_endpoint_that_is_not_a_url_is_final_and_is_not_shown(
 
 
 # Reading
+
+
+@pytest.mark.parametrize("other", [{}, {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}])
+def test_the_endpoint_of_s3_alone_is_used_for_every_request(
+    other: dict[str, str], store: ObjectServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AWS_ENDPOINT_URL")
+    for name, value in {"AWS_ENDPOINT_URL_S3": store.url, **other}.items():
+        monkeypatch.setenv(name, value)
+    # The library adds the key to the variable's value: this one would be in the bucket "inner".
+    store.request("PUT", "inner")
+    store.request("PUT", "inner/a.json", b"of another bucket")
+    store.put("inner/a.json", b"right")
+    source = ObjectInput("s3://bucket/inner/a.json")
+    assert read_all(source) == b"right"
+    content = bytes(PART + 1)
+    write(content, source)
+    assert store.get("out/a.json") == content
+    assert store.uploads() == []
+
+
+def test_the_output_is_not_the_input_if_the_endpoint_is_one_bucket(
+    store: ObjectServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"{store.url}/bucket")
+    monkeypatch.setenv("AWS_VIRTUAL_HOSTED_STYLE_REQUEST", "true")
+    store.put("in/a.json", b"content")
+    source = ObjectInput(INPUT)
+    with pytest.raises(OutputIsInputError):
+        write(b"new", source, "s3://another/in/a.json")
+    write(b"new", source, "s3://another/in/b.json")
+    assert (store.get("in/a.json"), store.get("in/b.json")) == (b"content", b"new")
+
+
+@pytest.mark.parametrize("key", ["in/x//b.json", "in/x/../b.json", "in/./b.json"])
+def test_a_folder_with_a_key_that_cannot_be_listed_is_final(key: str, store: ObjectServer) -> None:
+    store.put("in/a.json", b"{}")
+    store.put(key, b"{}")
+    done = run("run", "s3://bucket/in/", "--recursive")
+    assert done.returncode == 66
+    assert "s3://bucket/in/: the folder cannot be listed" in done.stderr
 
 
 def test_an_object_is_read_in_order_and_again(store: ObjectServer) -> None:
@@ -580,8 +622,7 @@ def writing(store: ObjectServer) -> subprocess.Popen[str]:
     process = subprocess.Popen(
         [sys.executable, "-c", KILLED], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
+    line_with("ready", process.stdout, process)
     assert len(store.uploads()) == 1
     return process
 
@@ -660,6 +701,17 @@ def test_the_upload_of_another_machine_is_aborted_when_it_is_old(
     monkeypatch.setattr("selection.storage.object_uploads._ABANDONED", timedelta(seconds=-5))
     write(b"done", ObjectInput(INPUT))
     assert store.uploads() == [other]
+
+
+def test_the_last_part_of_a_long_upload_says_that_its_writer_lives(
+    store: ObjectServer,
+) -> None:
+    upload = store.begin_upload("out/a.json")
+    for number in range(2, 1003):
+        place = f"bucket/out/a.json?partNumber={number}&uploadId={upload}"
+        store.request("PUT", place, b"part")
+    uploads = Uploads(parse_address(OUTPUT))
+    assert len(uploads.parts(upload)) == 1002
 
 
 def test_a_writer_need_not_list_uploads(proxy: Proxy) -> None:

@@ -10,7 +10,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -28,6 +27,7 @@ from rq.serializers import JSONSerializer
 import worker
 from tests.support import batches
 from tests.support.command import run_worker
+from tests.support.process import line_with, until
 from tests.support.queue_server import Events, Server, Workers, children
 from worker import health
 from worker.address import AddressError, find_address, parse_url
@@ -222,9 +222,10 @@ def test_cancel_removes_what_waits_and_stops_what_runs(
     assert run(workers, "cancel", waiting).stdout == f"{waiting}\n"
     events.wait_for(waiting, "canceled")
     assert run(workers, "cancel", running).returncode == 0
-    deadline = time.monotonic() + 60
-    while read_jobs(client, workers.settings, [running])[0].state is not JobState.STOPPED:
-        assert time.monotonic() < deadline
+    until(
+        lambda: read_jobs(client, workers.settings, [running])[0].state is JobState.STOPPED,
+        "the running job is stopped",
+    )
     again = run(workers, "cancel", running, waiting)
     assert again.returncode == 66
     assert "the job is stopped already" in again.stderr
@@ -267,15 +268,13 @@ def test_waiting_survives_an_outage_of_the_server(
         stderr=subprocess.PIPE,
         text=True,
     )
-    assert process.stderr is not None
-    assert "queued" in process.stderr.readline()
+    line_with("queued", process.stderr, process)
     server.kill()
-    while "waiting" not in process.stderr.readline():
-        assert process.poll() is None
+    line_with("waiting", process.stderr, process)
     server.start()
     workers.start("--burst").wait(60)
-    assert process.wait(60) == 0
-    process.stderr.close()
+    process.communicate(timeout=60)
+    assert process.returncode == 0
 
 
 # doctor
@@ -296,9 +295,7 @@ def test_doctor_finds_workers_that_differ_from_producers(
     tmp_path: Path, workers: Workers, client: Redis
 ) -> None:
     workers.start(SELECTION_ROOTS=str(tmp_path))
-    deadline = time.monotonic() + 60
-    while not read_workers(client, workers.settings):
-        assert time.monotonic() < deadline
+    until(lambda: read_workers(client, workers.settings), "the worker is registered")
     found = findings(workers)
     assert found["roots"]["message"].startswith(f"SELECTION_ROOTS is {tmp_path} at a worker")
     assert "serializer" not in found
@@ -374,9 +371,7 @@ def test_health_knows_its_own_worker_from_that_of_another_container(
 def test_health_of_a_real_worker(workers: Workers, client: Redis) -> None:
     assert run(workers, "health").returncode == 1
     process = workers.start()
-    deadline = time.monotonic() + 60
-    while run(workers, "health").returncode != 0:
-        assert time.monotonic() < deadline
+    until(lambda: run(workers, "health").returncode == 0, "the worker is alive")
     process.kill()
     process.wait(60)
     assert run(workers, "health").returncode == 1
@@ -408,9 +403,7 @@ def test_a_stock_worker_is_alive_as_long_as_it_is_registered() -> None:
 
 def test_the_name_of_a_killed_worker_is_free_again_soon(workers: Workers, client: Redis) -> None:
     process = workers.start("--name", "one")
-    deadline = time.monotonic() + 60
-    while not read_workers(client, workers.settings):
-        assert time.monotonic() < deadline
+    until(lambda: read_workers(client, workers.settings), "the worker is registered")
     for child in children(process.pid):
         os.kill(child, signal.SIGKILL)
     process.kill()

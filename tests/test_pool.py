@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+import psutil
 import pytest
 
 from selection import Progress, select_file
@@ -28,25 +29,16 @@ MAKERS = [batches.picks_newspaper4k, batches.picks_readability, batches.picks_tr
 MANY = 10_000
 
 
-_others: set[int] = set()
-
-
-def children() -> set[int]:
-    """Return the process ids of this process's children."""
-    tasks = Path("/proc/self/task").iterdir()
-    return {int(child) for task in tasks for child in (task / "children").read_text().split()}
-
-
 def workers() -> list[int]:
-    """Return the process ids of the children that were started since the test began."""
-    return sorted(children() - _others)
+    """Return the process ids of this process's pools, and of children that are not waited for."""
+    return [child.pid for child in psutil.Process().children() if _is_of_a_pool(child)]
 
 
-@pytest.fixture(autouse=True)
-def servers_of_other_tests() -> None:
-    """Leave out the servers that tests in this process share."""
-    _others.clear()
-    _others.update(children())
+def _is_of_a_pool(child: psutil.Process) -> bool:
+    # Other tests leave servers for the whole session.
+    if child.status() == psutil.STATUS_ZOMBIE:
+        return True
+    return "selection.parallel.worker_process" in child.cmdline()
 
 
 @pytest.fixture(autouse=True)

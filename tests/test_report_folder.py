@@ -74,7 +74,8 @@ def test_the_index_has_the_numbers_of_each_batch(folder: Path, browser: Browser)
         cells = rows.nth(0).locator("td").all_text_contents()
         # newspaper4k by priority, by the median of 1, 1 and 2 shingles, and by the fallback; the
         # agreement is 1 in the first and 0 in the second, which is low; the third has no text.
-        assert cells[:8] == ["3", "3", "0", "0", "0.5000", "1", "1", "0"]
+        # Two warnings: 1 of 3 articles is without text, and 1 of 2 has low agreement.
+        assert cells[:8] == ["3", "3", "0", "0", "0.5000", "1", "1", "2"]
         expect(rows.nth(1).locator("td")).to_have_text(
             "Failed: InvalidJsonError (exit code 65)"
             "article 0, line 1 column 16 (byte 15): invalid JSON: " + failure_of(folder / "b.json")
@@ -88,6 +89,51 @@ def test_the_index_has_the_numbers_of_each_batch(folder: Path, browser: Browser)
         assert tiles == ["3", "1", "4", "1", "1"]
         links = [link.get_attribute("href") for link in page.locator("tbody a").all()]
         assert links == ["a_report.html", "deep/c_report.html"]
+        assert page.locator(".tiles a[href]").all_text_contents() == ["1 failed"]
+
+
+def test_a_tile_contains_its_label_and_the_failures_are_a_link(
+    folder: Path, browser: Browser
+) -> None:
+    run("report", folder, "--recursive")
+    index = folder / "selection_report" / "index.html"
+    for size in (DESKTOP, PHONE):
+        with opened(browser, index, size=size) as page:
+            outside = page.locator(".tiles li").evaluate_all(
+                """(tiles) => tiles.filter((tile) => [...tile.querySelectorAll("*")].some((each) =>
+                  each.getBoundingClientRect().bottom > tile.getBoundingClientRect().bottom + 1))"""
+            )
+            assert outside == []
+            page.locator(".tiles a[href]").click()
+            expect(page.locator("#failed")).to_be_in_viewport()
+
+
+def test_the_index_counts_the_warnings_of_each_page(folder: Path, browser: Browser) -> None:
+    batches.write(folder / "few.json", [batches.picks_trafilatura()])
+    run("report", folder, "--recursive")
+    reports = folder / "selection_report"
+    with opened(browser, reports / "index.html") as page:
+        counts = {
+            str(row.locator("a").get_attribute("href")): int(
+                row.locator("[data-label=Warnings]").text_content() or ""
+            )
+            for row in page.locator("tbody tr:not(.failed)").all()
+        }
+    # The only article of two batches has no text of newspaper4k and none of Readability.
+    assert counts == {"a_report.html": 2, "deep/c_report.html": 2, "few_report.html": 2}
+    for name, count in counts.items():
+        with opened(browser, reports / name) as page:
+            expect(page.locator(".warnings li")).to_have_count(count)
+
+
+@pytest.mark.parametrize("order", ["%", "%ff", "-%E0%A4%A", "-zz", "batch%00"])
+def test_an_order_that_does_not_exist_is_ignored(
+    folder: Path, browser: Browser, order: str
+) -> None:
+    run("report", folder, "--recursive")
+    with opened(browser, folder / "selection_report" / "index.html", f"#order={order}") as page:
+        expect(page.locator("tbody tr")).to_have_count(3)
+        expect(page.locator("[aria-sort]")).to_have_count(0)
 
 
 def failure_of(path: Path) -> str:
@@ -349,6 +395,15 @@ def test_ten_thousand_batches_make_an_index_that_opens(tmp_path: Path, browser: 
     context.close()
 
 
+@pytest.mark.parametrize("output", ["file", "file/", "file/below"])
+def test_a_folder_that_cannot_be_created_is_one_error(folder: Path, output: str) -> None:
+    (folder.parent / "file").write_text("")
+    done = run("report", folder, "-o", f"{folder.parent}/{output}")
+    assert (done.returncode, done.stdout) == (73, "")
+    assert done.stderr.count("\n") == 1 + done.stderr.count("left out")
+    assert "the folder cannot be created" in done.stderr
+
+
 def test_json_has_the_numbers_of_each_batch_and_writes_no_page(folder: Path) -> None:
     done = run("report", folder, "--recursive", "--json")
     assert done.returncode == 65
@@ -362,7 +417,11 @@ def test_json_has_the_numbers_of_each_batch_and_writes_no_page(folder: Path) -> 
         "agreement": 0.5,
         "low_agreement": 1,
         "without_text": 1,
-        "warnings": [],
+        "warnings": [
+            "1 of 3 articles have no text of any extractor",
+            "the extractors have little in common in 1 of 2 compared articles (agreement under "
+            "0.5): are these articles?",
+        ],
         "error": None,
     }
     assert (b["error"]["type"], b["error"]["exit_code"]) == ("InvalidJsonError", 65)

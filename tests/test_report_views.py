@@ -266,6 +266,17 @@ def test_the_list_can_be_downloaded_as_it_is_shown(browser: Browser, report: Pat
     assert "=alone," in [record["name"] for record in records]
 
 
+@pytest.mark.parametrize("first", ["=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff20"])
+def test_a_text_of_the_table_is_never_a_formula(
+    browser: Browser, tmp_path: Path, first: str
+) -> None:
+    batch = batches.write(tmp_path / "a.json", [batches.picks_readability(id=f"{first}1+1")])
+    with opened(browser, Path(write_report(str(batch)).output), "#articles") as page:
+        text = downloaded(page, "Download CSV")
+    (row,) = csv.DictReader(io.StringIO(text[1:], newline=""))
+    assert row["id"] == f"'{first}1+1"
+
+
 # ------------------------------------------------------------------------------- explanations
 
 

@@ -58,7 +58,7 @@ def by_name(path: Path, client: Redis, **options: Any) -> Job:
     return queue.enqueue(FUNCTION, str(path), **options)
 
 
-def until(condition: Callable[[], object], seconds: float = 30) -> None:
+def until(condition: Callable[[], object], seconds: float = 60) -> None:
     """Look again and again until the condition holds."""
     end = time.monotonic() + seconds
     while True:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ import click
 
 from selection.cli import messages
 from selection.cli.options import FILE, print_json, read_options, reading
-from selection.cli.plan import find_outputs, is_folder
+from selection.cli.plan import find_outputs, is_folder, real
 from selection.cli.printable import printable
 from selection.errors import OutputError, SelectionError
 from selection.reader import ReadOptions
@@ -65,6 +66,8 @@ def export(
     """
     from selection.export.write import TableOptions
 
+    if min_agreement is not None and math.isnan(min_agreement):
+        raise click.UsageError("--min-agreement must be a number from 0 to 1")
     paths = find_outputs(files, recursive=recursive)
     target = STANDARD_STREAM if output is None else output
     chosen = _columns(columns)
@@ -110,6 +113,14 @@ def _tables(
                 f"{printable(table)}"
             )
         tables[table] = path
+    inputs = {real(path): path for path in paths}
+    for table, path in tables.items():
+        # Each table is checked against its own batch when it is made.
+        if (other := inputs.get(real(table), path)) != path:
+            raise click.UsageError(
+                f"the table of {printable(path)} would replace {printable(other)}; name another "
+                "folder"
+            )
     if not is_address(target):
         try:
             os.makedirs(target, exist_ok=True)

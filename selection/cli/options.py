@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
@@ -10,11 +11,34 @@ from typing import Any, ClassVar, TypeVar
 import click
 
 from selection.reader import ReadOptions
+from selection.storage.address import is_address
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
-# Not checked by click, which would report a file that cannot be read as wrong usage.
-FILE = click.Path(path_type=str, readable=False)
+
+class File(click.Path):
+    """A path or an address, which the commands check: an error about it is not wrong usage.
+
+    An address with credentials is refused here, since every later message would repeat them.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(path_type=str, readable=False)
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> str | bytes | os.PathLike[str]:
+        """Return the name, or report a usage error."""
+        name = os.fsdecode(value)
+        if is_address(name) and "@" in name.split("/")[2]:
+            self.fail("an address has no credentials: set them in the environment", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+FILE = File()
 
 
 def read_options(command: Command) -> Command:

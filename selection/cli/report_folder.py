@@ -78,21 +78,23 @@ def report_one(batch: Planned, folder: str, row: Row, options: PageOptions) -> R
 
 
 def finish(rows: Iterable[Row], folder: str, roots: Sequence[str] = ()) -> tuple[str, int]:
-    """Write the index when all rows are known.
+    """Make the folder, then the rows, and write the index when all are known.
 
     Returns:
         The path of the index, and the exit code of the first failure of this command or 0.
 
     Raises:
-        SelectionError: it cannot be written.
+        SelectionError: the folder cannot be created, before the first row, or the index cannot be
+            written.
     """
+    make_folder(Planned("", index_of(folder), is_below=True))
     complete = list(rows)
+    index = write_index(complete, folder, roots)
     failures = sum(row.failure is not None for row in complete)
     if failures:
         batches = "batch" if len(complete) == 1 else "batches"
         messages.log(f"{failures} of {len(complete)} {batches} failed; the index has the errors")
-    make_folder(Planned("", index_of(folder), is_below=True))
-    return write_index(complete, folder, roots), _code(complete)
+    return index, _code(complete)
 
 
 def print_rows(rows: Iterable[Row]) -> int:

@@ -6,7 +6,8 @@ import csv
 import io
 import json
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from types import TracebackType
+from typing import Any, Protocol, Self
 
 from selection.errors import ExtraMissingError
 from selection.export.columns import Column
@@ -17,7 +18,12 @@ _ROWS_IN_GROUP, _CHARACTERS_IN_GROUP = 10_000, 16_000_000
 
 
 class TableWriter(Protocol):
-    """Writes a table to an output."""
+    """Writes a table to an output; used as a context manager inside that of the output.
+
+    Leaving without an error writes what is still in memory; leaving with one writes nothing more.
+    """
+
+    def __enter__(self) -> TableWriter: ...
 
     def add(self, values: Sequence[Any]) -> None:
         """Append a row.
@@ -26,11 +32,25 @@ class TableWriter(Protocol):
             values: one for each column; None is null.
         """
 
-    def close(self) -> None:
-        """Write what is still in memory."""
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
 
 
-class _JsonLines:
+class _Unbuffered:
+    """A writer that has nothing in memory."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+
+class _JsonLines(_Unbuffered):
     def __init__(self, output: Output, columns: Sequence[Column]) -> None:
         self._output = output
         self._names = [column.name for column in columns]
@@ -39,11 +59,8 @@ class _JsonLines:
         line = json.dumps(dict(zip(self._names, values)), ensure_ascii=False)
         self._output.write((line.encode(), b"\n"))
 
-    def close(self) -> None:
-        pass
 
-
-class _Csv:
+class _Csv(_Unbuffered):
     """CSV as in RFC 4180, with a header; null is an empty field."""
 
     def __init__(self, output: Output, columns: Sequence[Column]) -> None:
@@ -58,23 +75,25 @@ class _Csv:
         self._text.seek(0)
         self._text.truncate()
 
-    def close(self) -> None:
-        pass
-
 
 class _Sink(io.RawIOBase):
     """An output as the file that pyarrow writes."""
 
     def __init__(self, output: Output) -> None:
-        self._output = output
+        self._output: Output | None = output
         self._written = 0
+
+    def discard(self) -> None:
+        """Write nothing more: pyarrow writes the end of a file even if it is not complete."""
+        self._output = None
 
     def writable(self) -> bool:
         return True
 
     def write(self, data: Any, /) -> int:
         piece = bytes(data)
-        self._output.write((piece,))
+        if self._output is not None:
+            self._output.write((piece,))
         self._written += len(piece)
         return len(piece)
 
@@ -105,8 +124,13 @@ class _Parquet:
         if len(self._rows) >= _ROWS_IN_GROUP or self._characters >= _CHARACTERS_IN_GROUP:
             self._write_group()
 
-    def close(self) -> None:
-        if self._rows:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        if kind is not None:
+            self._sink.discard()
+        elif self._rows:
             self._write_group()
         self._file.close()
 

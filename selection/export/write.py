@@ -90,15 +90,14 @@ def export_files(
     with (
         BatchReader(paths[0], options=reading) as first,
         open_output(output, first.input, pipes=reading.pipes) as file,
+        WRITERS[options.format](file, options.columns) as writer,
     ):
-        writer = WRITERS[options.format](file, options.columns)
         _add_rows(first, writer, options, counts, progress)
         for path in paths[1:]:
             with BatchReader(path, options=reading) as reader:
                 if not (reading.pipes and output == "-"):
                     check_output(output, reader.input)
                 _add_rows(reader, writer, options, counts, progress)
-        writer.close()
     return Export(
         output=output,
         batches=len(paths),

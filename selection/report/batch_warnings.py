@@ -32,6 +32,11 @@ class BatchWarning:
     end: str
     examples: str
 
+    @property
+    def sentence(self) -> str:
+        """The text as one line of a log, which does not end with a full stop."""
+        return self.text + self.end.removesuffix(".")
+
 
 def warnings_of(statistics: BatchStats, fields: Mapping[Extractor, str]) -> list[BatchWarning]:
     """Return the warnings of a batch, those about all its articles first.

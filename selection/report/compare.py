@@ -133,7 +133,7 @@ def write_comparison(
             if difference.kinds:
                 _keep(difference, order, rows, texts)
         texts.retain(rows.indexes())
-        pair = Pair(_name(old), _name(new), first.bytes_done, second.bytes_done, text_limit)
+        pair = Pair(*_names(old, new), first.bytes_done, second.bytes_done, text_limit)
         for piece in render(pair, statistics, rows, texts):
             file.write((piece,))
             size += len(piece)
@@ -167,6 +167,11 @@ def _keep(difference: Difference, order: int, rows: RankedSpool, texts: RankedSp
         texts.left_out += 1
 
 
-def _name(path: str) -> str:
+def _names(old: str, new: str) -> tuple[str, str]:
+    """Return the names of the files, with as many of their folders as distinguish them."""
     # Not as the locale reads it: the bytes are UTF-8, the reader refuses other names.
-    return os.fsencode(os.path.basename(path)).decode()
+    first, second = (os.fsencode(path).decode().split("/") for path in (old, new))
+    length = 1
+    while first != second and first[-length:] == second[-length:]:
+        length += 1
+    return "/".join(first[-length:]), "/".join(second[-length:])

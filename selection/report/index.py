@@ -56,7 +56,7 @@ class Row:
         agreement: the mean agreement of the compared articles; None without one.
         low_agreement: the number of articles with low agreement.
         fallbacks: the number of articles without an active candidate (rule 5.1).
-        warnings: as of ``Summary``.
+        warnings: as of ``Report``.
         seconds: wall-clock time in which it was selected or read; None if it is unknown.
     """
 
@@ -93,7 +93,7 @@ class Row:
             agreement=statistics.agreement,
             low_agreement=statistics.low_agreement,
             fallbacks=statistics.fallbacks,
-            warnings=tuple(found.warnings),
+            warnings=found.warnings,
             seconds=found.seconds if self.seconds is None else self.seconds,
         )
 

@@ -13,7 +13,7 @@ from selection.model import Extractor, Rule
 from selection.reader import BY_NAME, BatchReader, Progress, ReadOptions
 from selection.report.article_stats import ArticleStats, statistics_of
 from selection.report.batch_stats import BatchStats
-from selection.report.batch_warnings import warnings_of
+from selection.report.batch_warnings import BatchWarning, warnings_of
 from selection.report.page import Batch, has_text, render, row_json, text_json
 from selection.report.spool import RankedSpool
 from selection.storage.names import default_report
@@ -38,7 +38,7 @@ class Report:
         bytes: the size of the page.
         statistics: the counts of the batch.
         seconds: wall-clock time.
-        warnings: as of ``Summary``.
+        warnings: the warnings of the page, one sentence each.
     """
 
     input: str
@@ -109,7 +109,8 @@ def read_batch_statistics(
         for stats, article in _articles(reader, progress):
             statistics.add(stats)
             field_check.add(texts_of(article.fields), article.raw)
-    return ReadBatch(statistics, time.perf_counter() - began, field_check.warnings())
+    warnings = warnings_of(statistics, field_check.by_extractor())
+    return ReadBatch(statistics, time.perf_counter() - began, _sentences(warnings))
 
 
 def write_report(
@@ -165,9 +166,8 @@ def write_report(
         texts.retain(rows.indexes())
         # Not as the locale reads it: the bytes are UTF-8, the reader refuses other names.
         name = os.fsencode(os.path.basename(path)).decode()
-        warnings = field_check.warnings()
-        shown = warnings_of(statistics, field_check.by_extractor())
-        batch = Batch(name, reader.bytes_done, text_limit, shown, index)
+        warnings = warnings_of(statistics, field_check.by_extractor())
+        batch = Batch(name, reader.bytes_done, text_limit, warnings, index)
         for piece in render(batch, statistics, rows, texts):
             file.write((piece,))
             size += len(piece)
@@ -180,7 +180,7 @@ def write_report(
             bytes=size,
             statistics=statistics,
             seconds=time.perf_counter() - began,
-            warnings=warnings,
+            warnings=_sentences(warnings),
         )
 
 
@@ -194,6 +194,10 @@ def _articles(
         picks[stats.decision.extractor] += 1
         if progress:
             progress(reader.progress(picks))
+
+
+def _sentences(warnings: Sequence[BatchWarning]) -> Sequence[str]:
+    return tuple(warning.sentence for warning in warnings)
 
 
 def _rank(stats: ArticleStats) -> float:

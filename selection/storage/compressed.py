@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from types import TracebackType
 
@@ -10,8 +11,14 @@ from selection.errors import CompressedDataError
 from selection.storage.compression import Format
 from selection.storage.interface import READ_SIZE, Input, Output
 
+# What a member is first fed, then twice as much each time. Of what is behind its end the libraries
+# make a copy, which for members of a few bytes would take most of the time.
+_FIRST_PIECE = 1 << 10
+
 # zlib and the others compress small pieces one by one, at the cost of a call for each.
 _PIECE = 1 << 16
+
+_NOT_NUL = re.compile(rb"[^\0]")
 
 
 class CompressedInput:
@@ -48,8 +55,9 @@ class CompressedInput:
     def _restart(self) -> None:
         self._position = 0  # in the decompressed bytes
         self._taken = 0  # how many compressed bytes were read
-        self._ahead = b""  # read, and behind the last member
-        self._member = self._format.decompressor()
+        self._chunk = b""  # the last bytes that were read
+        self._fed = 0  # how many of them were fed to members
+        self._begin_member()
         self._is_at_end = False
 
     def read(self, size: int, /) -> bytes:
@@ -98,40 +106,60 @@ class CompressedInput:
         """Close the compressed input."""
         self._source.close()
 
+    def _begin_member(self) -> None:
+        self._member = self._format.decompressor()
+        self._piece = _FIRST_PIECE
+
     def _next_bytes(self) -> bytes:
-        if self._ahead:
-            data, self._ahead = self._ahead, b""
-            return data
-        data = self._source.read(READ_SIZE)
-        self._taken += len(data)
+        if self._fed == len(self._chunk):
+            self._read_chunk()
+        data = self._chunk[self._fed : self._fed + self._piece]
+        self._fed += len(data)
+        self._piece = min(2 * self._piece, READ_SIZE)
         return data
+
+    def _read_chunk(self) -> bool:
+        """Read the next bytes; return False at the end of the input."""
+        self._chunk = self._source.read(READ_SIZE)
+        self._taken += len(self._chunk)
+        self._fed = 0
+        return bool(self._chunk)
 
     def _next_member(self) -> None:
         """Begin the member that follows, or find the end of the input."""
-        self._ahead = self._member.unused_data
-        nuls = 0
-        while rest := self._next_bytes():
-            stripped = rest.lstrip(b"\0") if self._format.padding else rest
-            nuls += len(rest) - len(stripped)
-            if stripped:
-                self._ahead = stripped
-                break
-        start = self._taken - len(self._ahead)
+        # The end of a member is in the last piece that it was fed.
+        self._fed -= len(self._member.unused_data)
+        nuls = self._skip_nuls() if self._format.padding else 0
         longest = max(map(len, self._format.magic))
-        while len(self._ahead) < longest and (more := self._source.read(longest)):
+        while len(self._chunk) - self._fed < longest and (more := self._source.read(longest)):
             self._taken += len(more)
-            self._ahead += more
+            self._chunk = self._chunk[self._fed :] + more
+            self._fed = 0
+        start = self._taken - (len(self._chunk) - self._fed)
+        is_end = self._fed == len(self._chunk)
         # gzip(1) accepts NUL bytes only at the end, xz(1) between streams, too.
         is_allowed = nuls == 0 or (nuls % self._format.padding == 0)
-        is_between = bool(self._ahead) and nuls > 0 and self._format.padding == 1
-        if self._ahead and not self._ahead.startswith(self._format.magic):
+        is_between = not is_end and nuls > 0 and self._format.padding == 1
+        if not is_end and not self._chunk.startswith(self._format.magic, self._fed):
             raise self._error(f"trailing data at byte {start:,}")
         if not is_allowed or is_between:
             raise self._error(f"trailing NUL bytes at byte {start - nuls:,}")
-        if self._ahead:
-            self._member = self._format.decompressor()
-        else:
+        if is_end:
             self._is_at_end = True
+        else:
+            self._begin_member()
+
+    def _skip_nuls(self) -> int:
+        """Skip NUL bytes behind a member; return their number."""
+        nuls = 0
+        while self._fed < len(self._chunk) or self._read_chunk():
+            first = _NOT_NUL.search(self._chunk, self._fed)
+            end = first.start() if first else len(self._chunk)
+            nuls += end - self._fed
+            self._fed = end
+            if first:
+                break
+        return nuls
 
     def _error(self, reason: str) -> CompressedDataError:
         return CompressedDataError(

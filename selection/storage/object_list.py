@@ -34,6 +34,9 @@ def list_addresses(path: str, recursive: bool) -> Iterator[str]:
     store = open_store(folder)
     try:
         keys = result_of(start(_keys, store, folder.key, recursive))
+    except InputNameError as error:
+        error.path = path
+        raise
     except Exception as error:
         raise refusal(error, path) from None
     for key in sorted(keys):
@@ -44,10 +47,18 @@ def list_addresses(path: str, recursive: bool) -> Iterator[str]:
 
 def _keys(store: ObjectStore, prefix: str, recursive: bool) -> list[str]:
     import obstore
+    from obstore.exceptions import InvalidPathError
 
-    if not recursive:
-        return [found["path"] for found in obstore.list_with_delimiter(store, prefix)["objects"]]
-    return [found["path"] for chunk in obstore.list(store, prefix) for found in chunk]
+    try:
+        if not recursive:
+            found = obstore.list_with_delimiter(store, prefix)["objects"]
+            return [each["path"] for each in found]
+        return [each["path"] for chunk in obstore.list(store, prefix) for each in chunk]
+    except InvalidPathError:
+        raise InputNameError(
+            "the folder cannot be listed, since a key in it has an empty segment (//) or the "
+            "segment . or ..; name the objects or other folders"
+        ) from None
 
 
 def object_exists(path: str) -> bool:

@@ -24,6 +24,7 @@ from selection.storage.object_address import Address, parse_address
 from selection.storage.object_store import (
     Fault,
     fault_of,
+    is_same_object,
     leave,
     open_store,
     result_of,
@@ -190,7 +191,7 @@ def check_address(path: str, source: Input, roots: Sequence[str] = ()) -> Addres
         raise OutputNameError("this is the address of a folder; name an object", path=path)
     if not is_address_inside(roots, path):
         raise OutputForbiddenError("the output is outside the allowed folders", path=path)
-    if is_address(source.path) and parse_address(source.path) == address:
+    if is_address(source.path) and is_same_object(parse_address(source.path), address):
         raise OutputIsInputError("the output is the input; name another", path=path)
     return address
 

@@ -186,6 +186,8 @@ def open_s3(bucket: str, url: str) -> S3Store:
         bucket,
         config={
             "endpoint": url,
+            # The library prefers the variable AWS_ENDPOINT_URL_S3, which bucket_url has read.
+            "aws_endpoint_url_s3": url,
             "virtual_hosted_style_request": True,  # the URL is the bucket's
             "disable_bulk_delete": True,
         },
@@ -207,6 +209,21 @@ def bucket_url(bucket: str, environment: Mapping[str, str] = os.environ) -> str:
     elif environment.get("AWS_VIRTUAL_HOSTED_STYLE_REQUEST", "").lower() == "true":
         return endpoint.rstrip("/")
     return f"{endpoint.rstrip('/')}/{bucket}"
+
+
+def is_same_object(one: Address, other: Address) -> bool:
+    """Return whether two addresses mean one object here.
+
+    If the endpoint is the URL of a bucket, every name of a bucket means that one.
+
+    Raises:
+        ValueError: as :func:`bucket_url`.
+    """
+    if (one.scheme, one.key) != (other.scheme, other.key):
+        return False
+    if one.bucket == other.bucket:
+        return True
+    return one.scheme == "s3" and bucket_url(one.bucket) == bucket_url(other.bucket)
 
 
 class _EndpointValueError(ValueError):

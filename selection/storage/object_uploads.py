@@ -89,7 +89,7 @@ class Uploads:
     def abort_empty(self, upload: str) -> None:
         """Abort an upload if it has no part."""
         with suppress(FileNotFoundError):
-            if not self._parts(upload):
+            if not self.parts(upload):
                 self.abort(upload)
 
     def record(self, before: frozenset[str]) -> Record:
@@ -108,15 +108,22 @@ class Uploads:
     def _is_old(self, upload: str, initiated: datetime) -> bool:
         """Return whether nothing was added to an upload for a long time."""
         try:
-            times = [initiated, *self._parts(upload)]
+            times = [initiated, *self.parts(upload)]
         except FileNotFoundError:
             return False  # it has ended
         return datetime.now(UTC) - max(times) > _ABANDONED
 
-    def _parts(self, upload: str) -> list[datetime]:
+    def parts(self, upload: str) -> list[datetime]:
         """Return when each part of an upload was added."""
-        found = _answer(self._store(self._of(upload)), "ListParts")
-        return [_time(part, "LastModified") for part in found.iterfind("{*}Part")]
+        times: list[datetime] = []
+        marker = "0"
+        while True:  # an answer has 1,000 parts at most, those with the lowest numbers first
+            query = f"{self._of(upload)}&part-number-marker={marker}"
+            found = _answer(self._store(query), "ListParts")
+            times += (_time(part, "LastModified") for part in found.iterfind("{*}Part"))
+            before, marker = marker, _text(found, "NextPartNumberMarker")
+            if _text(found, "IsTruncated") != "true" or marker in ("", before):
+                return times
 
     def _of(self, upload: str) -> str:
         return f"{self._url}/{quote(self._key)}?uploadId={quote(upload, safe='')}"

@@ -64,15 +64,25 @@ def pick_spans(raw: bytes) -> Iterator[Span]:
     """Give start and end of the value of each ``selected_extractor`` of an article.
 
     Args:
-        raw: the bytes of a valid article; in valid JSON, strings and brackets determine what
+        raw: the bytes of a valid article.
+    """
+    return member_spans(raw, MEMBER)
+
+
+def member_spans(raw: bytes, name: str) -> Iterator[Span]:
+    """Give start and end of the value of each member of an object that has a name.
+
+    Args:
+        raw: the bytes of a valid object; in valid JSON, strings and brackets determine what
             is nested in what.
+        name: of the members.
     """
     depth = 0
     container: int | None = None  # offset of a value that is a list or an object
     for match in _KEY_STRING_OR_BRACKET.finditer(raw):
         string, colon = match.groups()
         if colon:
-            if depth == 1 and json.loads(string) == MEMBER:
+            if depth == 1 and json.loads(string) == name:
                 start = match.end()
                 if scalar := _SCALAR.match(raw, start):
                     yield start, scalar.end()

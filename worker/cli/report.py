@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from selection.cli.options import Bytes
+from selection.cli.options import FILE, Bytes
 from selection.cli.pages import place_pages
 from selection.cli.plan import Planned
 from selection.cli.printable import printable
@@ -30,7 +30,7 @@ _ENDED = (JobState.FINISHED, JobState.FAILED, JobState.STOPPED)
 @click.option(
     "-o",
     "--output",
-    type=click.Path(readable=False),
+    type=FILE,
     default=REPORTS,
     help=f"The folder; {REPORTS}/ by default.",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from itertools import chain
 
 import click
 from redis import Redis
@@ -11,6 +12,7 @@ from rq.job import Job
 
 from selection.batch import Summary
 from selection.cli.messages import log, log_error, log_left_out, log_warnings, progress
+from selection.cli.options import FILE
 from selection.cli.pages import means_folder, plan_pages
 from selection.cli.plan import Plan, make_folder, plan
 from selection.cli.printable import printable
@@ -28,9 +30,9 @@ from worker.state.status import JobStatus, read_jobs
 
 
 @click.command()
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option("-o", "--output", type=click.Path(readable=False), help="As of 'selection run'.")
-@click.option("--output-dir", type=click.Path(readable=False), help="Write into this folder.")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=FILE)
+@click.option("-o", "--output", type=FILE, help="As of 'selection run'.")
+@click.option("--output-dir", type=FILE, help="Write into this folder.")
 @click.option("-r", "--recursive", is_flag=True, help="Include subfolders.")
 @click.option("--wait", is_flag=True, help="Wait until all jobs have ended.")
 @click.option("--force", is_flag=True, help="Select files again that look unchanged.")
@@ -111,9 +113,9 @@ def _enqueue_all(
 
 
 @click.command()
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option("-o", "--output", type=click.Path(readable=False), help="As of 'selection run'.")
-@click.option("--output-dir", type=click.Path(readable=False), help="Write into this folder.")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=FILE)
+@click.option("-o", "--output", type=FILE, help="As of 'selection run'.")
+@click.option("--output-dir", type=FILE, help="Write into this folder.")
 @click.option("-r", "--recursive", is_flag=True, help="Include subfolders.")
 @click.option(
     "--workers", type=click.IntRange(min=1), default=1, help="Number of workers; 1 by default."
@@ -190,7 +192,7 @@ def _report_folder(
     refused = [Row(path=e.path or "", failure=Failure.of(e), is_earlier=True) for e in errors]
     try:
         rows = rows_of_jobs(jobs, folder, PageOptions(roots=roots))
-        index, code = finish([*refused, *rows], folder, roots)
+        index, code = finish(chain(refused, rows), folder, roots)
     except SelectionError as error:
         log_error(error)
         return error.exit_code

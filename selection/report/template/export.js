@@ -45,11 +45,12 @@ const exported = (row) => {
   return fields;
 };
 
-/* A spreadsheet runs a text that begins like a formula; an apostrophe makes it text. */
+/* A spreadsheet runs a text that begins like a formula, also in the full-width form of its
+   characters; an apostrophe makes it text. */
 const csvCell = (value) => {
   if (value === null) return "";
   if (typeof value !== "string") return String(value);
-  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  const text = /^[=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20]/.test(value) ? `'${value}` : value;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 };
 

@@ -28,7 +28,7 @@ function ordered(column, sign) {
 }
 
 function show() {
-  const [, minus, key] = /^#order=(-?)(.*)$/.exec(decodeURIComponent(location.hash)) ?? [];
+  const [, minus, key] = /^#order=(-?)(.*)$/.exec(location.hash) ?? [];
   const column = heads.findIndex((head) => head.dataset.key === key);
   for (const [number, head] of heads.entries()) {
     if (number === column) head.setAttribute("aria-sort", minus ? "descending" : "ascending");
