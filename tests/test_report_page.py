@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from selection.report.write import write_report
 from tests.support import batches
 from tests.support.batches import COMMON, OTHER
-from tests.support.browser import DESKTOP, PHONE, launched, opened
+from tests.support.browser import DESKTOP, PHONE, launched, opened, settled
 
 # It ends each context that can contain it and runs as each kind of script.
 HOSTILE = (
@@ -54,6 +54,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def rows(page: Page, key: str = "index") -> list[str]:
+    settled(page)
     return page.locator(f"#list tbody td[data-key={key}]").all_text_contents()
 
 
@@ -450,11 +451,9 @@ def test_an_article_without_texts_shows_their_errors_at_any_limit(
             page.get_by_label("Search").fill("http 403")
             assert rows(page) == ["1"]
             page.locator("#list tbody a").click()
-            assert page.locator(".candidate .error").all_text_contents() == [
-                "Error: HTTP 403",
-                "Error: empty",
-                "Error: an error that is not a string",
-            ]
+            expect(page.locator(".candidate .error")).to_have_text(
+                ["Error: HTTP 403", "Error: empty", "Error: an error that is not a string"]
+            )
             assert page.locator(".candidate .text").all_text_contents() == text
 
 

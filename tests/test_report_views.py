@@ -22,7 +22,7 @@ from selection.report.write import write_report
 from selection.stream.parts import Article
 from tests.support import batches
 from tests.support.batches import COMMON, OTHER
-from tests.support.browser import Scheme, launched, opened, violations
+from tests.support.browser import Scheme, launched, opened, settled, violations
 from tests.support.screenshots import PICTURES
 
 LONG = "identifier-without-a-space-" * 6
@@ -61,6 +61,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def listed(page: Page) -> list[str]:
+    settled(page)
     return page.locator("#list tbody td[data-key=index]").all_text_contents()
 
 

@@ -149,6 +149,11 @@ def opened(
     context.close()
 
 
+def settled(page: Page) -> None:
+    """Wait until the page has followed its address, which it does in an event after a click."""
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+
+
 _AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 
