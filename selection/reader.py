@@ -88,6 +88,7 @@ class BatchReader:
         path: as given.
         input: the open input.
         bytes_done: offset behind the last part that was given.
+        skipped: number of items that are not objects, as far as ``articles`` has read.
 
     Raises:
         InputError: on entering, the batch cannot be opened.
@@ -109,6 +110,7 @@ class BatchReader:
         self._roots = roots
         self._read_size = read_size
         self.bytes_done = 0
+        self.skipped = 0
 
     def __enter__(self) -> BatchReader:
         self.input = open_input(self.path, self._roots, pipes=self._options.pipes)
@@ -140,10 +142,12 @@ class BatchReader:
         self.input.check_unchanged()
 
     def articles(self) -> Iterator[Article]:
-        """Give the parsed articles."""
+        """Give the parsed articles, and count what is skipped between them."""
         for part in self.parts():
             if isinstance(part, Article):
                 yield part
+            else:
+                self.skipped += part.skipped
 
     def decided_parts(self, pool: Pool | None = None) -> Iterator[tuple[Gap | Item, Pick | None]]:
         """Give the gaps and unparsed articles, each article with its pick.

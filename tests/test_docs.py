@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import re
 import shlex
 import shutil
@@ -215,6 +217,28 @@ def test_every_documented_command_has_its_options(line: str) -> None:
     group: click.Group = {"selection": selection, "selection-worker": selection_worker}[program]
     with group.commands[name].make_context(name, arguments) as context:
         assert context.command.name == name
+
+
+def shell_blocks(name: str) -> list[str]:
+    return re.findall(r"```sh\n(.*?)```", text_of(name), re.DOTALL)
+
+
+def test_the_readmes_pipe_is_compressed_once(tmp_path: Path) -> None:
+    (line,) = re.findall(r"^gzip .*$", "".join(shell_blocks("README.md")), re.MULTILINE)
+    (tmp_path / "examples").mkdir()
+    shutil.copy(ROOT / "examples" / "river_plate_extracted.json", tmp_path / "examples")
+    line = line.replace("selection", f"{shlex.quote(sys.executable)} -m selection")
+    subprocess.run(line, shell=True, cwd=tmp_path, capture_output=True, check=True, timeout=60)
+    picked = json.loads(gzip.decompress((tmp_path / "picked.json.gz").read_bytes()))
+    assert all("selected_extractor" in article for article in picked["articles"])
+
+
+def test_the_readmes_producer_and_workers_have_the_same_settings() -> None:
+    blocks = section("README.md", "Queue")
+    exports = re.findall(r"^export (.*)$", blocks, re.MULTILINE)
+    assert len(exports) == 2
+    assert exports[0] == exports[1]
+    assert "RQ_WORKER_CLASS=worker.SelectionWorker" in exports[0]
 
 
 def test_the_readmes_python_runs(tmp_path: Path) -> None:

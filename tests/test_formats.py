@@ -272,6 +272,7 @@ def test_a_pool_decides_a_compressed_batch(tmp_path: Path) -> None:
         ("x.json", "x_selected.json", "x_report.html"),
         ("a.b/x", "a.b/x_selected.json", "a.b/x_report.html"),
         ("x.json.gz", "x_selected.json.gz", "x.json.gz_report.html"),
+        ("x.log.gz", "x_selected.json.gz", "x.log.gz_report.html"),
         ("x.jsonl", "x_selected.jsonl", "x.jsonl_report.html"),
         ("x.ndjson.zst", "x_selected.ndjson.zst", "x.ndjson.zst_report.html"),
         ("a/.jsonl.gz", "a/.jsonl_selected.jsonl.gz", "a/.jsonl.gz_report.html"),

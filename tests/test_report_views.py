@@ -266,6 +266,22 @@ def test_the_list_can_be_downloaded_as_it_is_shown(browser: Browser, report: Pat
     assert "=alone," in [record["name"] for record in records]
 
 
+@pytest.mark.parametrize(
+    ("items", "sentence"),
+    [
+        ([1], "1 item of the batch is not an object and not counted"),
+        ([1, None, "x", [2]], "4 items of the batch are not objects and not counted"),
+    ],
+)
+def test_the_overview_counts_items_that_are_not_articles(
+    browser: Browser, tmp_path: Path, items: list[object], sentence: str
+) -> None:
+    batch = batches.write(tmp_path / "a.json", [*items, batches.picks_readability()])
+    with opened(browser, Path(write_report(str(batch)).output)) as page:
+        expect(page.locator("#view-overview")).to_contain_text(sentence)
+        expect(page.locator(".tiles strong").first).to_have_text("1")
+
+
 @pytest.mark.parametrize("first", ["=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff20"])
 def test_a_text_of_the_table_is_never_a_formula(
     browser: Browser, tmp_path: Path, first: str

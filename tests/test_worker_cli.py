@@ -52,7 +52,7 @@ def test_enqueue_and_wait_ends_with_the_first_failures_code(folder: Path, worker
     assert results[2]["error"]["type"] == "RootNotObjectError"
     assert done.returncode == 65
     assert "a_selected.json: left out" in done.stderr
-    assert f"{folder}/a.json: finished, 1 articles" in done.stderr
+    assert f"{folder}/a.json: finished, 1 article" in done.stderr
 
 
 def test_enqueue_twice_is_one_job(folder: Path, workers: Workers) -> None:

@@ -200,7 +200,8 @@ def explain(
             messages.print_explanation_line(explanation)
     if chosen and not found:
         raise InputMissingError(
-            "the batch does not have this article; an index counts from 0", path=file
+            "the batch does not have this article; list all with: selection explain FILE",
+            path=file,
         )
 
 

@@ -58,6 +58,7 @@ class Batch:
     Attributes:
         name: the name of its file.
         bytes: its size.
+        skipped: number of its items that are not objects (rule 8.3).
         text_limit: the largest size in bytes of the texts in the page.
         warnings: what the page warns about.
         index: the relative address of an index of several reports, or None.
@@ -65,6 +66,7 @@ class Batch:
 
     name: str
     bytes: int
+    skipped: int
     text_limit: int
     warnings: Sequence[BatchWarning]
     index: str | None = None

@@ -167,7 +167,7 @@ def write_report(
         # Not as the locale reads it: the bytes are UTF-8, the reader refuses other names.
         name = os.fsencode(os.path.basename(path)).decode()
         warnings = warnings_of(statistics, field_check.by_extractor())
-        batch = Batch(name, reader.bytes_done, text_limit, warnings, index)
+        batch = Batch(name, reader.bytes_done, reader.skipped, text_limit, warnings, index)
         for piece in render(batch, statistics, rows, texts):
             file.write((piece,))
             size += len(piece)
