@@ -37,7 +37,7 @@ KINDS: dict[str, Callable[[Table, bool, int], None]] = {
 }
 
 
-# On two cores the short form takes some four minutes, the long one an hour or more.
+# On two cores the short form takes some six minutes, the long one an hour or more.
 _SECONDS, _SECONDS_FOR_LONG = 900, 6 * 3600
 
 

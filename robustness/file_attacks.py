@@ -32,7 +32,7 @@ _OUTPUTS = (
     *("slash", "through-nodir", "bystander.json/", "bystander.json/.", "nodir/../bystander.json"),
     "",
 )
-# Folders: a file cannot be there, but `run` makes one in them.
+# Folders: a file cannot be there, but `run` and `report` make files in them; a job does not.
 _FOLDERS = ("sub", "sub/", "sub/.", "sub/up", ".", "..", "/")
 _BYSTANDER = b"a file that is not part of this"
 
@@ -105,8 +105,8 @@ def _effects(
 
 
 def _outputs(table: Table, batch: ExpectedBatch) -> None:
-    for name, outputs in (("run", _OUTPUTS), ("report", (*_OUTPUTS, *_FOLDERS))):
-        for output in outputs:
+    for name in ("run", "report"):
+        for output in _OUTPUTS:
             with _attacked_folder(batch) as folder:
                 before = _state(folder)
                 code = _command(folder, name, "a.json", "-o", output)

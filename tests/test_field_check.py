@@ -125,7 +125,11 @@ def test_several_processes_warn_of_the_same(tmp_path: Path) -> None:
 
 def test_the_report_warns(wrong: Path) -> None:
     report = write_report(str(wrong))
-    assert report.warnings == (WARNING,)
+    assert report.warnings == (
+        WARNING,
+        "the extractors have little in common in 1 of 1 compared articles (agreement under 0.5): "
+        "are these articles?",
+    )
     page = unescape(Path(report.output).read_text())
     assert "'newspaper4k.text'; found instead: 'newspaper3k.text'." in page
     assert WARNING in run("report", wrong).stderr

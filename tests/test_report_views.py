@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pypdfium2
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from selection.model import Extractor
@@ -23,7 +22,7 @@ from selection.report.write import write_report
 from selection.stream.parts import Article
 from tests.support import batches
 from tests.support.batches import COMMON, OTHER
-from tests.support.browser import Scheme, launched, opened
+from tests.support.browser import Scheme, launched, opened, violations
 from tests.support.screenshots import PICTURES
 
 LONG = "identifier-without-a-space-" * 6
@@ -511,20 +510,6 @@ def test_a_printed_page_has_the_light_colours(
 # ------------------------------------------------------------------------------ accessibility
 
 
-AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-
-
-def violations(page: Page, rules: dict[str, object] | None = None) -> list[str]:
-    """Return what axe-core finds; it runs beside the page's scripts, whose policy stays."""
-    options = {"runOnly": rules or {"type": "tag", "values": AXE_TAGS}}
-    found = Axe().run(page, options=options | {"resultTypes": ["violations"]})
-    return [
-        f"{rule['id']}: {node['html'][:200]}"
-        for rule in found.response["violations"]
-        for node in rule["nodes"]
-    ]
-
-
 def test_axe_finds_what_is_wrong_under_the_pages_policy(browser: Browser, report: Path) -> None:
     with opened(browser, report) as page:
         page.evaluate("document.body.append(document.createElement('button'))")
@@ -532,7 +517,7 @@ def test_axe_finds_what_is_wrong_under_the_pages_policy(browser: Browser, report
 
 
 def test_axe_finds_no_violation(browser: Browser, report: Path) -> None:
-    contrast: dict[str, object] = {"type": "rule", "values": ["color-contrast"]}
+    contrast = ["color-contrast"]
     with opened(browser, report) as page:
         for view in (*VIEWS, "#article-5", "#article-99"):
             turn(page, view)

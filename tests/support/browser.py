@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -149,10 +149,18 @@ def opened(
     context.close()
 
 
-def violations(page: Page) -> list[str]:
-    """Return what axe-core finds; it runs beside the page's scripts, whose policy stays."""
-    tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-    options = {"runOnly": {"type": "tag", "values": tags}, "resultTypes": ["violations"]}
+_AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+
+def violations(page: Page, rules: Sequence[str] = ()) -> list[str]:
+    """Return what axe-core finds; it runs beside the page's scripts, whose policy stays.
+
+    Args:
+        page: the open page.
+        rules: the rules to check; none: all of WCAG 2.2 AA and the best practices.
+    """
+    only = {"type": "rule", "values": rules} if rules else {"type": "tag", "values": _AXE_TAGS}
+    options: dict[str, Any] = {"runOnly": only, "resultTypes": ["violations"]}
     found = Axe().run(page, options=options).response["violations"]
     return [f"{rule['id']}: {node['html'][:200]}" for rule in found for node in rule["nodes"]]
 
