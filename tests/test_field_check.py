@@ -100,7 +100,7 @@ def test_valid_json_that_python_does_not_read_is_not_a_failure() -> None:
 
 @pytest.fixture
 def wrong(tmp_path: Path) -> Path:
-    article = without(batches.picks_readability(), "newspaper4k")
+    article = without(batches.picks_newspaper4k(), "newspaper4k")
     return batches.write(tmp_path / "b.json", [article | {"newspaper3k": {"text": "<b>"}}])
 
 
