@@ -129,6 +129,7 @@ print(json.dumps([found.rows, peak, pyarrow.default_memory_pool().max_memory()])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", WRITERS)
 def test_memory_does_not_grow_with_the_table(tmp_path: Path, format: str) -> None:
     # Texts of 30,000 random hexadecimal digits, which compress to half: 20 rows, then 400.

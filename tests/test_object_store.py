@@ -59,6 +59,9 @@ from tests.support.process import line_with, until
 from tests.support.queue_server import Server, Workers, children, kill
 from worker import Settings, SettingsError, enqueue
 
+# One process has them all: the server takes seconds to start.
+pytestmark = pytest.mark.xdist_group("object store")
+
 ROOTS = ("s3://bucket/in/",)
 INPUT = "s3://bucket/in/a.json"
 OUTPUT = "s3://bucket/out/a.json"
@@ -703,6 +706,7 @@ def test_the_upload_of_another_machine_is_aborted_when_it_is_old(
     assert store.uploads() == [other]
 
 
+@pytest.mark.slow
 def test_the_last_part_of_a_long_upload_says_that_its_writer_lives(
     store: ObjectServer,
 ) -> None:

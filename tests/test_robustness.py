@@ -85,6 +85,7 @@ BATCHES = [
 ]
 
 
+@pytest.mark.slow
 def test_a_fault_of_the_storage_has_no_effect_on_the_product_and_each_effect_is_found(
     tmp_path: Path,
 ) -> None:
