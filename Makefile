@@ -1,4 +1,4 @@
-# test: all tests, some ten minutes on two cores. check: the fast ones, some two minutes.
+# test: all tests, some ten minutes on two cores. check: the fast ones, about a minute.
 # PYTHON: 3.11 or newer. VENV: where the virtual environment goes. BATCH: what to select.
 # LONG=1: the long form of the robustness suite.
 # TESTS: files for `make oldest` and `make newest`; all by default.
