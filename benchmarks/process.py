@@ -32,6 +32,11 @@ class Memory:
     pss: float
     processes: int
 
+    @property
+    def peak(self) -> float:
+        """The memory that counts: RSS of one process, PSS of several."""
+        return self.rss if self.processes == 1 else self.pss
+
 
 def run(
     command: Sequence[str], output: Path | None = None, environment: Mapping[str, str] | None = None

@@ -35,9 +35,7 @@ class _Run:
 
     @property
     def peak(self) -> float | None:
-        if self.memory is None:
-            return None
-        return self.memory.rss if self.memory.processes == 1 else self.memory.pss
+        return self.memory.peak if self.memory else None
 
 
 def measure(settings: Settings) -> Result:

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 
 from selection import Decision, select_article
 from selection.text.backend import available
@@ -73,6 +74,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def decide(request: pytest.FixtureRequest) -> Callable[[object], Decision]:
     """Decide with every backend that was built here, one after the other."""
     return partial(select_article, backend=available()[request.param])
+
+
+@pytest.fixture(scope="module", name="browser")
+def chromium() -> Iterator[Browser]:
+    with browser.launched() as started:
+        yield started
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,7 +13,7 @@ from selection import select_file
 from selection.report.compare import write_comparison
 from tests.support import batches
 from tests.support.batches import COMMON, OTHER
-from tests.support.browser import launched, opened, violations
+from tests.support.browser import opened, violations
 
 # It ends each context of a page that can contain it.
 HOSTILE = (
@@ -26,12 +25,6 @@ LONG = "identifier-without-a-space-" * 6
 HEBREW = "אחת שתיים שלוש ארבע חמש שש שבע שמונה תשע עשר"
 WIDTHS = (320, 390, 768, 1280)
 Scheme = Literal["light", "dark"]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as chromium:
-        yield chromium
 
 
 def compared(folder: Path, old: list[Any], new: list[Any], label: str = LONG) -> Path:

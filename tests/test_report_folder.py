@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -22,7 +21,7 @@ from selection.errors import OutputForbiddenError
 from selection.model import Extractor
 from selection.report.index import Failure, Row, write_index
 from tests.support import batches
-from tests.support.browser import DESKTOP, PHONE, launched, opened
+from tests.support.browser import DESKTOP, PHONE, opened
 from tests.support.command import run
 from tests.support.queue_server import Workers
 from worker.cli.report import rows_of_jobs
@@ -30,12 +29,6 @@ from worker.state.job_state import JobState
 from worker.state.status import JobStatus
 
 HOSTILE = "</title><script>alert(1)<"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as chromium:
-        yield chromium
 
 
 @pytest.fixture

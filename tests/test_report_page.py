@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -13,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 from selection.report.write import write_report
 from tests.support import batches
 from tests.support.batches import COMMON, OTHER
-from tests.support.browser import DESKTOP, PHONE, launched, opened, settled
+from tests.support.browser import DESKTOP, PHONE, opened, settled
 
 # It ends each context that can contain it and runs as each kind of script.
 HOSTILE = (
@@ -22,12 +21,6 @@ HOSTILE = (
     "\u2028\u2029 \u202eRTL\u202c \x00 \ud800 ]]>"
 )
 SHOWN = HOSTILE.replace("\ud800", "\ufffd")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as chromium:
-        yield chromium
 
 
 @pytest.fixture(scope="module")

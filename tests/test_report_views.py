@@ -8,7 +8,6 @@ import json
 import re
 import struct
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pypdfium2
@@ -22,7 +21,7 @@ from selection.report.write import write_report
 from selection.stream.parts import Article
 from tests.support import batches
 from tests.support.batches import COMMON, OTHER
-from tests.support.browser import Scheme, launched, opened, settled, violations
+from tests.support.browser import Scheme, opened, settled, violations
 from tests.support.screenshots import PICTURES
 
 LONG = "identifier-without-a-space-" * 6
@@ -31,12 +30,6 @@ WIDTHS = (320, 390, 768, 1280)
 VIEWS = ("", "#articles", "#article-0", "#article-4", "#how")
 
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as chromium:
-        yield chromium
 
 
 @pytest.fixture(scope="module")

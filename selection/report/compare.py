@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 from selection.model import Extractor
@@ -23,7 +24,7 @@ from selection.report.comparison_page import (
 )
 from selection.report.matching import Matcher, Side
 from selection.report.page import LONGEST_TEXT
-from selection.report.spool import RankedSpool
+from selection.report.spool import RankedSpool, put_row_and_text
 from selection.report.write import ROW_LIMIT, TEXT_LIMIT
 from selection.storage.names import STANDARD_STREAM, default_comparison
 from selection.storage.opening import check_output, open_output
@@ -131,7 +132,14 @@ def write_comparison(
         for order, difference in enumerate(matcher.differences()):
             statistics.add(difference)
             if difference.kinds:
-                _keep(difference, order, rows, texts)
+                put_row_and_text(
+                    rows,
+                    texts,
+                    rank_of(difference),
+                    place_of(difference, order),
+                    partial(row_json, difference),
+                    partial(text_json, difference) if has_text(difference) else None,
+                )
         texts.retain(rows.indexes())
         pair = Pair(*_names(old, new), first.bytes_done, second.bytes_done, text_limit)
         for piece in render(pair, statistics, rows, texts):
@@ -154,17 +162,6 @@ def _add(
             matcher.add(side, version)
             picks[version.pick] += 1
             show(reader.progress(picks))
-
-
-def _keep(difference: Difference, order: int, rows: RankedSpool, texts: RankedSpool) -> None:
-    rank, place = rank_of(difference), place_of(difference, order)
-    is_wanted = has_text(difference) and texts.wants(rank, place)
-    if rows.wants(rank, place):
-        rows.put(rank, place, row_json(difference))
-        if is_wanted:
-            texts.put(rank, place, text_json(difference))
-    elif is_wanted:
-        texts.left_out += 1
 
 
 def _names(old: str, new: str) -> tuple[str, str]:

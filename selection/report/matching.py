@@ -133,7 +133,7 @@ _KEYS = {"id": MatchedBy.ID, "url": MatchedBy.URL, "numbered": MatchedBy.INDEX}
 
 
 def _key(text: str | None) -> bytes | None:
-    """Return a key of a fixed size; None if there is no text."""
+    """Return a key of a fixed size; None without a text."""
     if not text:
         return None
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import tempfile
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import IO
@@ -137,6 +137,32 @@ class RankedSpool:
         self._file.close()
         heapq.heapify(kept)
         self._file, self._kept, self._written = file, kept, written
+
+
+def put_row_and_text(
+    rows: RankedSpool,
+    texts: RankedSpool,
+    rank: float,
+    index: int,
+    row: Callable[[], bytes],
+    text: Callable[[], bytes] | None,
+) -> None:
+    """Add the row of an article and, if the row is kept, its text.
+
+    Args:
+        rows, texts: where they are kept.
+        rank, index: as for :meth:`RankedSpool.put`.
+        row, text: make the pieces, and are called only for pieces that can be kept; the article
+            has no text if ``text`` is None.
+    """
+    wanted = text if text is not None and texts.wants(rank, index) else None
+    if rows.wants(rank, index):
+        rows.put(rank, index, row())
+        if wanted is not None:
+            texts.put(rank, index, wanted())
+    elif wanted is not None:
+        # The page shows a text from its row in the list.
+        texts.left_out += 1
 
 
 def _temporary_file() -> IO[bytes]:

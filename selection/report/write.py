@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from selection.field_check import FieldCheck, texts_of
 from selection.model import Extractor, Rule
@@ -15,7 +16,7 @@ from selection.report.article_stats import ArticleStats, statistics_of
 from selection.report.batch_stats import BatchStats
 from selection.report.batch_warnings import BatchWarning, warnings_of
 from selection.report.page import Batch, has_text, render, row_json, text_json
-from selection.report.spool import RankedSpool
+from selection.report.spool import RankedSpool, put_row_and_text
 from selection.storage.names import default_report
 from selection.storage.opening import open_output
 from selection.stream.parts import Article
@@ -154,14 +155,14 @@ def write_report(
         for stats, article in _articles(reader, progress):
             statistics.add(stats)
             field_check.add(texts_of(article.fields), article.raw)
-            rank = _rank(stats)
-            is_wanted = has_text(article) and texts.wants(rank, stats.index)
-            if rows.wants(rank, stats.index):
-                rows.put(rank, stats.index, row_json(stats, article))
-                if is_wanted:
-                    texts.put(rank, stats.index, text_json(article, stats.decision))
-            elif is_wanted:
-                texts.left_out += 1
+            put_row_and_text(
+                rows,
+                texts,
+                _rank(stats),
+                stats.index,
+                partial(row_json, stats, article),
+                partial(text_json, article, stats.decision) if has_text(article) else None,
+            )
         # The page shows a text from its row in the list.
         texts.retain(rows.indexes())
         # Not as the locale reads it: the bytes are UTF-8, the reader refuses other names.

@@ -23,7 +23,7 @@ Exit codes:
   1    doctor: a check found an error; health: no worker is alive
   2    wrong usage
   65   a batch failed: its data is wrong (of several, the code of the first)
-  66   a batch failed: its input cannot be read; or there is no such job
+  66   a batch failed: its input cannot be read; or a job does not exist
   68   a batch failed: the endpoint of the object store is wrong
   69   the server cannot be reached or run here, or an extra is not installed
   73   a batch failed: its output cannot be made
