@@ -180,9 +180,11 @@ def _documents(randomness: random.Random) -> str | None:
 def _difference(data: bytes, read_size: int) -> str | None:
     """Return what is wrong with the output for a document; None if it is right."""
     try:
-        right = with_right_picks(parsed_batch(data))
+        root = parsed_batch(data)
     except ValueError as error:
-        right = error
+        right: Any = error
+    else:
+        right = with_right_picks(root)
     for name, backend in BACKENDS.items():
         try:
             output = _selected(data, read_size, backend, boundaries.available()[name])

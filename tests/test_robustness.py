@@ -24,6 +24,9 @@ def test_the_table_counts_tries_and_effects_separately() -> None:
     assert [str(line).split() for line in str(table).splitlines()] == [
         ["fault", "tried", "lost", "partial", "leaked", "stuck"],
         ["a", "2", "2", "0", "1", "0"],
+        ["lost:", "a:", "x"],
+        ["leaked:", "a:", "y"],
+        ["lost:", "a:", "z"],
     ]
     assert [found["what"] for found in table.as_dict()["found"]] == ["x", "y", "z"]
 
@@ -69,6 +72,13 @@ def test_the_fuzzer_finds_a_wrong_output_and_accepts_a_right_one(
     first = next(iter(fuzz.BACKENDS))
     assert fuzz._difference(data, 3) == f"{first}: became {data!r}"
     assert str(fuzz._difference(data[:-1], 3)).startswith(f"{first}: accepted, though ")
+
+
+def test_the_fuzzer_knows_the_picks_of_a_document_whose_reference_has_thousands_of_digits() -> None:
+    # `html.unescape` raises ValueError for the reference, as `json` does for invalid data.
+    reference = b"&#" + b"9" * 5000 + b";"
+    data = b'{"articles": [{"newspaper4k": {"text": "gol %b fim"}}]}' % reference
+    assert fuzz._difference(data, 64) is None
 
 
 def test_shrinking_keeps_what_is_wrong() -> None:

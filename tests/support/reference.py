@@ -2,14 +2,14 @@
 
 It shares no code with the package and is not optimised: one regular expression per step,
 shingles as sets of tuples, consensus by counting, and fractions for every number. It does not
-support two kinds of texts: a decimal character reference of thousands of digits
-(``html.unescape`` raises) and hostile megabytes (quadratic time).
+support hostile megabytes (quadratic time).
 """
 
 from __future__ import annotations
 
 import html
 import re
+import sys
 import unicodedata
 from collections import Counter
 from fractions import Fraction
@@ -126,7 +126,13 @@ def state_of(its_tokens: list[str], article: object, name: str) -> str:
 
 def visible_text(text: str) -> str:
     """Return the visible text by rules 2.1 to 2.4."""
-    text = html.unescape(text)
+    limit = sys.get_int_max_str_digits()
+    # With a limit `html.unescape` raises ValueError for a reference of thousands of digits.
+    sys.set_int_max_str_digits(0)
+    try:
+        text = html.unescape(text)
+    finally:
+        sys.set_int_max_str_digits(limit)
     text = re.sub(r"!\s*\[[^\]]*\]\([^)]*\)", " ", text)
     text = re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", text)
     return re.sub(r"<[^>]+>", " ", text)
