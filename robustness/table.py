@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 import time
 from dataclasses import asdict, dataclass, fields
 from typing import Any
+
+_MOST_CHARACTERS = 500
 
 
 @dataclass
@@ -96,10 +99,17 @@ class Table:
             for row in self.rows.values()
         ]
         widths = [max(len(line[i]) for line in lines) for i in range(len(names))]
-        return "\n".join(
+        table = [
             "  ".join(
                 [line[0].ljust(widths[0])]
                 + [cell.rjust(width) for cell, width in zip(line[1:], widths[1:])]
             )
             for line in lines
-        )
+        ]
+        # Behind the table, since the end of a long log is what is read first.
+        return "\n".join(table + [self._line(found) for found in self.found])
+
+    @staticmethod
+    def _line(found: dict[str, str]) -> str:
+        line = f"{found['effect']}: {found['fault']}: {found['what']}"
+        return textwrap.shorten(line, _MOST_CHARACTERS, placeholder=" [...]")
