@@ -202,7 +202,12 @@ def test_an_endpoint_that_is_not_a_url_is_final_and_is_not_shown(
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
     monkeypatch.setenv("AZURE_STORAGE_ENDPOINT", endpoint)
-    for path, name in ((INPUT, "AWS_ENDPOINT_URL"), ("az://c/a", "AZURE_STORAGE_ENDPOINT")):
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", endpoint)
+    for path, name in (
+        (INPUT, "AWS_ENDPOINT_URL"),
+        ("az://c/a", "AZURE_STORAGE_ENDPOINT"),
+        ("gs://c/a", "STORAGE_EMULATOR_HOST"),
+    ):
         with pytest.raises(EndpointError, match=name) as caught:
             ObjectInput(path)
         assert (caught.value.retryable, caught.value.exit_code) == (False, 68)

@@ -9,6 +9,7 @@ would wait for ever. A work-horse of RQ is forked from a worker that has opened 
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import threading
@@ -24,7 +25,7 @@ from selection.errors import CredentialsError, EndpointError, ExtraMissingError,
 from selection.storage.object_address import Address
 
 if TYPE_CHECKING:
-    from obstore.store import AzureStore, ClientConfig, GCSStore, RetryConfig, S3Store
+    from obstore.store import AzureStore, ClientConfig, GCSConfig, GCSStore, RetryConfig, S3Store
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -76,6 +77,7 @@ _RETRIED = {408, 425, 429}
 _NO_HOST = re.compile(r"Name or service not known|nodename nor servname|No address associated")
 _S3_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 _AZURE_ENDPOINTS = ("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT")
+_GOOGLE_ENDPOINT = "STORAGE_EMULATOR_HOST"  # of Google's own clients
 
 
 def fault_of(error: Exception) -> tuple[Fault, str]:
@@ -131,8 +133,8 @@ def setup_error(fault: Fault, words: str, path: str) -> SelectionError | None:
         )
     if fault is Fault.ENDPOINT:
         return EndpointError(
-            f"the endpoint of the object store is wrong: {words}; check the environment "
-            "variables of the store (AWS_ENDPOINT_URL, AZURE_STORAGE_ENDPOINT)",
+            f"the endpoint of the object store is wrong: {words}; check the environment variables "
+            f"of the store (AWS_ENDPOINT_URL, {_GOOGLE_ENDPOINT}, AZURE_STORAGE_ENDPOINT)",
             path=path,
         )
     return None
@@ -164,7 +166,7 @@ def open_store(address: Address) -> S3Store | GCSStore | AzureStore:
         if address.scheme == "s3":
             return open_s3(address.bucket, bucket_url(address.bucket))
         if address.scheme == "gs":
-            return store.GCSStore(address.bucket, client_options=_options(), retry_config=_RETRIES)
+            return _open_google(address.bucket)
         endpoint = _endpoint(_AZURE_ENDPOINTS, os.environ) or ""
         options = _options(allow_http=endpoint.startswith("http://"))
         return store.AzureStore(address.bucket, client_options=options, retry_config=_RETRIES)
@@ -194,6 +196,20 @@ def open_s3(bucket: str, url: str) -> S3Store:
         client_options=_options(allow_http=url.startswith("http://")),
         retry_config=_RETRIES,
     )
+
+
+def _open_google(bucket: str) -> GCSStore:
+    from obstore.store import GCSStore
+
+    config: GCSConfig = {}
+    emulator = _endpoint((_GOOGLE_ENDPOINT,), os.environ)
+    if emulator is not None:
+        # What the library reads of a service account, without a key to sign with.
+        account = dict.fromkeys(("client_email", "private_key", "private_key_id"), "")
+        account |= {"gcs_base_url": emulator.rstrip("/")}
+        config["service_account_key"] = json.dumps({**account, "disable_oauth": True})
+    options = _options(allow_http=(emulator or "").startswith("http://"))
+    return GCSStore(bucket, config=config, client_options=options, retry_config=_RETRIES)
 
 
 def bucket_url(bucket: str, environment: Mapping[str, str] = os.environ) -> str:

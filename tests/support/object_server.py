@@ -155,9 +155,14 @@ class Break:
 
 @dataclass
 class Proxy:
-    """A proxy before a server, in threads of this process."""
+    """A proxy before a server, in threads of this process.
+
+    Attributes:
+        signs: whether it replaces the authorization of a request by one that the server accepts.
+    """
 
     server: ObjectServer
+    signs: bool = False
     port: int = 0
     breaks: list[Break] = field(default_factory=list)
     seen: list[Seen] = field(default_factory=list)
@@ -185,9 +190,9 @@ class Proxy:
 
 
 @contextmanager
-def running_proxy(server: ObjectServer) -> Iterator[Proxy]:
+def running_proxy(server: ObjectServer, *, signs: bool = False) -> Iterator[Proxy]:
     """Run a proxy, which is gone afterwards."""
-    proxy = Proxy(server)
+    proxy = Proxy(server, signs)
     handler = type("Handler", (_Handler,), {"proxy": proxy})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as listener:
         listener.daemon_threads = True
@@ -220,8 +225,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _forward(self, body: bytes, fault: Break) -> None:
         upstream = http.client.HTTPConnection("127.0.0.1", self.proxy.server.port, timeout=SECONDS)
+        headers = dict(self.headers)
+        if self.proxy.signs:
+            headers = {**headers, "authorization": _CREDENTIAL}
         try:
-            upstream.request(self.command, self.path, body, dict(self.headers))
+            upstream.request(self.command, self.path, body, headers)
             answer = upstream.getresponse()
             content = answer.read()
         except (OSError, http.client.HTTPException):
