@@ -7,6 +7,7 @@ import json
 import random
 import sys
 import unicodedata
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -61,16 +62,29 @@ _WORDS = [
 ]
 _GLUE = [" ", " ", " ", "\n", "\t ", "\xa0", "\u3000", "<br>", ", ", "_", "-", "", " ⚽ "]
 _ENTITIES = [f"&{name}" for name in html.entities.html5]
-_CHARACTERS = [
-    character
-    for character in map(chr, range(sys.maxunicode + 1))
-    if unicodedata.category(character) not in ("Cn", "Co", "Cs")
-]
-# The many CJK characters would outnumber all others.
-_RARE = [c for c in _CHARACTERS if not unicodedata.name(c, "").startswith(("CJK", "HANGUL SYL"))]
 _NO_ERRORS: list[Any] = [None, None, None, None, "", [], {}]
 _ERRORS: list[Any] = ["timeout", " ", 0, False, ["x"], {"code": 500}]
 _NO_TEXTS: list[Any] = [None, 7, ["gol"], {"text": "gol"}, "", "...", "<p></p>", "&nbsp;"]
+
+
+@cache
+def _characters() -> list[str]:
+    """Return every assigned character; computed at the first use, as it takes a while."""
+    return [
+        character
+        for character in map(chr, range(sys.maxunicode + 1))
+        if unicodedata.category(character) not in ("Cn", "Co", "Cs")
+    ]
+
+
+@cache
+def _rare() -> list[str]:
+    """Return the characters without the many of CJK, which would outnumber all others."""
+    return [
+        character
+        for character in _characters()
+        if not unicodedata.name(character, "").startswith(("CJK", "HANGUL SYL"))
+    ]
 
 
 def corpus() -> list[list[str]]:
@@ -120,7 +134,7 @@ def _text(randomness: random.Random, words: list[str]) -> str:
                 randomness.choices(_MARKUP, k=2),
                 randomness.choices(_WORDS, k=2),
                 [randomness.choice(_ENTITIES), *words[start:end]],
-                randomness.choices(_RARE, k=3),
+                randomness.choices(_rare(), k=3),
                 ["<b>", *words[start:end], "</b>"],
                 ["[", *words[start:end], "](x)"],
             )
@@ -129,7 +143,7 @@ def _text(randomness: random.Random, words: list[str]) -> str:
     text = "".join(word + glue[i % 3] for i, word in enumerate(words))
     for _ in range(randomness.choice((0, 0, 0, 1, 3))):
         place = randomness.randrange(len(text) + 1)
-        text = text[:place] + randomness.choice(_CHARACTERS) + text[place:]
+        text = text[:place] + randomness.choice(_characters()) + text[place:]
     if randomness.random() < 0.02:
         place = randomness.randrange(len(text) + 1)
         text = text[:place] + chr(randomness.randrange(0xD800, 0xE000)) + text[place:]

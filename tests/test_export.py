@@ -14,7 +14,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import pandas
 import polars
 import pyarrow.parquet
 import pytest
@@ -99,6 +98,8 @@ def test_parquet_has_the_documented_types(selected: Path, tmp_path: Path) -> Non
 def test_each_reader_of_parquet_finds_the_texts_of_the_picked_blocks(
     path: Path | None, tmp_path: Path
 ) -> None:
+    import pandas  # here, as it takes a second on a slow machine and nothing else needs it
+
     if path is None:
         path = tmp_path / "generated.json"
         corpus.write(path, corpus.multilingual(3 * len(corpus.LANGUAGES), 60))
