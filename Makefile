@@ -20,7 +20,7 @@ test: $(VENV)/test.stamp
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/python -m tests.support.browser
-	$(VENV)/bin/pytest --quiet --numprocesses 2 --dist loadgroup
+	$(VENV)/bin/pytest --quiet --numprocesses 3 --dist loadgroup
 
 # What needs no server, no browser and little time, for the work in between.
 check: $(VENV)/test.stamp

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -30,6 +31,7 @@ register_profiles()
 
 # The marker of a test that uses one of these fixtures.
 _MARKERS = {"server": "queue", "stack": "queue", "browser": "browser", "azure": "azure"}
+_LONG = ("queue", "browser", "azure", "slow")
 
 
 def pytest_configure() -> None:
@@ -68,6 +70,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.get_closest_marker("azure"):
                 item.add_marker(pytest.mark.skip(reason=azure_server.MISSING))
+    # The longest first, so that at the end no process waits for one of them.
+    items.sort(key=lambda item: not any(map(item.get_closest_marker, _LONG)))
+
+
+def pytest_collection_finish() -> None:
+    """Let no later collection of garbage look at the tests and modules, which stay."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="module", params=list(available()))
@@ -76,7 +85,7 @@ def decide(request: pytest.FixtureRequest) -> Callable[[object], Decision]:
     return partial(select_article, backend=available()[request.param])
 
 
-@pytest.fixture(scope="module", name="browser")
+@pytest.fixture(scope="session", name="browser")
 def chromium() -> Iterator[Browser]:
     with browser.launched() as started:
         yield started

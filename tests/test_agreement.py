@@ -131,7 +131,7 @@ def made_articles(draw: st.DrawFn) -> dict[str, Any]:
     return article
 
 
-@examples(1500)
+@examples(600)
 @given(made_articles())
 @pytest.mark.slow
 def test_on_made_articles(article: dict[str, Any]) -> None:

@@ -361,8 +361,8 @@ def peak(folder: Path, articles: int) -> int:
 
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_batches(tmp_path: Path) -> None:
-    few, many = (peak(tmp_path / str(n), n) for n in (800, 6400))
-    # The large batches have 76 MB of texts, the small ones 9.
+    few, many = (peak(tmp_path / str(n), n) for n in (400, 3200))
+    # The large batches have 38 MB of texts, the small ones 5.
     assert many - few < 10_000_000
 
 

@@ -6,6 +6,7 @@ streams, a working directory, an environment and an exit status of its own, as a
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -88,6 +89,8 @@ def _serve(package: str, requests: socket.socket) -> None:
     """Fork for each request; report the process id and then the exit code."""
     for module in _IMPORTED[package]:
         importlib.import_module(module)
+    # A collection in a fork would write to each of these objects, and so copy its memory.
+    gc.freeze()
     while True:
         message, descriptors, _, _ = socket.recv_fds(requests, 1, 4)
         if not message:
