@@ -483,12 +483,16 @@ def test_doctor_finds_workers_that_differ_from_the_producer(
     assert "serializer" not in found
     assert "roots" not in findings(replace(settings, roots=(str(there),)))
     plain = replace(settings, worker_class=None)
-    assert is_fault(findings(plain)["serializer"], "1 SelectionWorker cannot", f"RQ_WORKER_CLASS={SAFE}")
+    assert is_fault(
+        findings(plain)["serializer"], "1 SelectionWorker cannot", f"RQ_WORKER_CLASS={SAFE}"
+    )
     kill(process.pid)
 
     workers.start(RQ_WORKER_CLASS="")
     until(lambda: client.scard("rq:workers:selection") == 2, "the second worker registers")
-    assert is_fault(findings(settings)["serializer"], "1 stock RQ worker cannot", f"RQ_WORKER_CLASS={SAFE}")
+    assert is_fault(
+        findings(settings)["serializer"], "1 stock RQ worker cannot", f"RQ_WORKER_CLASS={SAFE}"
+    )
 
 
 def test_doctor_finds_workers_with_an_rq_that_is_too_old(workers: Workers, server: Server) -> None:
