@@ -227,7 +227,7 @@ def test_a_pick_that_is_not_that_of_the_rules_is_counted(tmp_path: Path) -> None
     assert (done.returncode, row["extractor"], row["text"]) == (0, "trafilatura", OTHER)
     # It shares no shingle with the other two.
     assert (row["rule"], row["score"], row["margin"]) == (None, 0.0, None)
-    assert "warning: 1 rows have a pick that is not that of the rules" in done.stderr
+    assert "warning: 1 row has a pick that is not that of the rules" in done.stderr
 
 
 def test_strict_makes_a_pick_that_is_not_that_of_the_rules_an_error(tmp_path: Path) -> None:

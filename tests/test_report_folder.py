@@ -411,7 +411,7 @@ def test_json_has_the_numbers_of_each_batch_and_writes_no_page(folder: Path) -> 
         "low_agreement": 1,
         "without_text": 1,
         "warnings": [
-            "1 of 3 articles have no text of any extractor",
+            "1 of 3 articles has no text of any extractor",
             "the extractors have little in common in 1 of 2 compared articles (agreement under "
             "0.5): are these articles?",
         ],

@@ -12,14 +12,15 @@ import click
 from selection.batch import Summary
 from selection.cli import messages, runner
 from selection.cli.export import export
-from selection.cli.options import FILE, print_json, read_options, reading
+from selection.cli.options import FILE, file_options, print_json, read_options, reading
 from selection.cli.plan import Planned, plan
-from selection.cli.printable import counted, printable
+from selection.cli.printable import printable
 from selection.cli.report import report
 from selection.cli.results import Outcome, Results
 from selection.cli.runs import RunOptions, outcomes
 from selection.errors import InputMissingError, SelectionError
 from selection.explain import explain_file
+from selection.nouns import counted
 from selection.parallel.cores import usable_cores
 from selection.storage.names import STANDARD_STREAM, is_standard_input
 from selection.text.backend import backend
@@ -80,10 +81,7 @@ def selection() -> None:
 
 
 @selection.command()
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=FILE)
-@click.option("-o", "--output", type=FILE, help="Output file, or folder (picked/).")
-@click.option("--output-dir", type=FILE, help="Output folder, created if it does not exist.")
-@click.option("-r", "--recursive", is_flag=True, help="Search folders to any depth.")
+@file_options
 @read_options
 @click.option("--compression-level", type=int, help="Of compressed outputs: 1 is fast.")
 @click.option("--if-changed", is_flag=True, help="Keep outputs that are up to date.")

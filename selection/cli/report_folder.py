@@ -10,6 +10,7 @@ from selection.cli.options import print_json
 from selection.cli.pages import PagePlan
 from selection.cli.plan import Planned, make_folder
 from selection.errors import SelectionError
+from selection.nouns import counted
 from selection.reader import BY_NAME, ReadOptions
 from selection.report.index import Failure, Row, index_from, index_of, write_index
 from selection.report.write import TEXT_LIMIT, read_batch_statistics, write_report
@@ -92,8 +93,8 @@ def finish(rows: Iterable[Row], folder: str, roots: Sequence[str] = ()) -> tuple
     index = write_index(complete, folder, roots)
     failures = sum(row.failure is not None for row in complete)
     if failures:
-        batches = "batch" if len(complete) == 1 else "batches"
-        messages.log(f"{failures} of {len(complete)} {batches} failed; the index has the errors")
+        batches = counted(len(complete), "batch", "batches")
+        messages.log(f"{failures:,} of {batches} failed; the index has the errors")
     return index, _code(complete)
 
 

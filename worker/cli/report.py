@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from selection.cli.report_folder import PageOptions
     from selection.report.index import Row
 
-_ENDED = (JobState.FINISHED, JobState.FAILED, JobState.STOPPED)
+_REPORTED = (JobState.FINISHED, JobState.FAILED, JobState.STOPPED)
 
 
 @click.command()
@@ -58,7 +58,7 @@ def report(output: str, limit: int, text_limit: int | None, as_json: bool) -> in
     from selection.cli.report_folder import PageOptions, finish, print_rows
 
     settings = Settings.from_environment()
-    jobs = newest_jobs(settings.connect(), settings, _ENDED, limit or None)
+    jobs = newest_jobs(settings.connect(), settings, _REPORTED, limit or None)
     options = PageOptions(text_limit, settings.roots, writes=not as_json)
     rows = rows_of_jobs(jobs, output, options)
     if as_json:

@@ -12,7 +12,7 @@ from rq.job import Job
 
 from selection.batch import Summary
 from selection.cli.messages import log, log_error, log_left_out, log_warnings, progress
-from selection.cli.options import FILE
+from selection.cli.options import file_options
 from selection.cli.pages import means_folder, plan_pages
 from selection.cli.plan import Plan, make_folder, plan
 from selection.cli.printable import printable
@@ -30,10 +30,7 @@ from worker.state.status import JobStatus, read_jobs
 
 
 @click.command()
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=FILE)
-@click.option("-o", "--output", type=FILE, help="As of 'selection run'.")
-@click.option("--output-dir", type=FILE, help="Write into this folder.")
-@click.option("-r", "--recursive", is_flag=True, help="Include subfolders.")
+@file_options
 @click.option("--wait", is_flag=True, help="Wait until all jobs have ended.")
 @click.option("--force", is_flag=True, help="Select files again that look unchanged.")
 @click.option("--json", "as_json", is_flag=True, help="Print only one JSON object per job.")
@@ -113,10 +110,7 @@ def _enqueue_all(
 
 
 @click.command()
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=FILE)
-@click.option("-o", "--output", type=FILE, help="As of 'selection run'.")
-@click.option("--output-dir", type=FILE, help="Write into this folder.")
-@click.option("-r", "--recursive", is_flag=True, help="Include subfolders.")
+@file_options
 @click.option(
     "--workers", type=click.IntRange(min=1), default=1, help="Number of workers; 1 by default."
 )
