@@ -86,12 +86,12 @@ def test_a_blob_that_is_replaced_while_it_is_read_is_an_error(azure: AzureServer
 
 def test_what_does_not_exist_has_an_error_of_its_own(azure: AzureServer) -> None:
     done = run("run", "az://box/none.json")
-    assert (done.returncode, "there is no such object" in done.stderr) == (66, True)
+    assert (done.returncode, "the object does not exist" in done.stderr) == (66, True)
     with pytest.raises(InputBucketMissingError):
         select_file("az://nobox/a.json")
     azure.put("a.json", b'{"articles": []}')
     done = run("run", "az://box/a.json", "-o", "az://nobox/a.json")
-    assert (done.returncode, "no such bucket to write to" in done.stderr) == (73, True)
+    assert (done.returncode, "the bucket to write to does not exist" in done.stderr) == (73, True)
 
 
 def test_a_worker_selects_a_blob(

@@ -185,7 +185,7 @@ def test_columns_and_agreement_choose(selected: Path, tmp_path: Path) -> None:
     assert "2 rows from 1 batch, 1 article left out by their agreement" in done.stderr
     wrong = run("export", selected, "--columns", "index,colour")
     assert wrong.returncode == 2
-    assert "there is no column 'colour'" in wrong.stderr
+    assert "the column 'colour' does not exist" in wrong.stderr
 
 
 def test_several_batches_make_one_table_or_a_folder_of_tables(

@@ -229,7 +229,7 @@ def test_cancel_removes_what_waits_and_stops_what_runs(
     again = run(workers, "cancel", running, waiting)
     assert again.returncode == 66
     assert "the job is stopped already" in again.stderr
-    assert "there is no such job" in again.stderr
+    assert "the job does not exist" in again.stderr
     assert not (tmp_path / "a_selected.json").exists()
 
 

@@ -753,7 +753,7 @@ def test_a_job_that_waits_or_runs_can_be_canceled(
     assert events.wait_for(waits, "canceled")["path"] == str(tmp_path / "waits.json")
     done = run(workers, "cancel", waits)
     assert (done.returncode, done.stdout) == (66, "")
-    assert "there is no such job" in done.stderr
+    assert "the job does not exist" in done.stderr
     assert server.client().llen("rq:queue:selection") == 0
 
     workers.start()

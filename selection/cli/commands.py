@@ -83,12 +83,14 @@ def selection() -> None:
 @selection.command()
 @file_options
 @read_options
-@click.option("--compression-level", type=int, help="Of compressed outputs: 1 is fast.")
+@click.option("--compression-level", type=int, help="Level of compressed outputs; 1 is fast.")
 @click.option("--if-changed", is_flag=True, help="Keep outputs that are up to date.")
 @click.option(
-    "--jobs", type=click.IntRange(min=1), help="Number of processes, by default one per core."
+    "--jobs", type=click.IntRange(min=1), help="Number of processes; one per core by default."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print only one JSON object per file.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object per file, and no table."
+)
 def run(
     files: Sequence[str],
     output: str | None,
@@ -105,7 +107,7 @@ def run(
 
     A FILE is a batch, a pattern, a folder, an address of object storage (s3://, gs://, az://) or -
     (standard input, whose output is standard output). A batch is JSON or JSON Lines, also
-    compressed. *_selected.json are left out. Below
+    compressed. Files named *_selected.json are left out. Below
     --output-dir the batches keep their folders, from the deepest that all FILEs have in common.
 
     A file that fails does not stop the others; the exit code is that of the first failure.
@@ -171,7 +173,7 @@ def explain(
     lines: bool,
     skip_bad_lines: bool,
 ) -> None:
-    """Explain the picks of FILE, of one article or one line each.
+    """Explain each pick of FILE in one line, or one pick in full.
 
     A line has the index, the pick, the rule, the scores of (n)ewspaper4k, (r)eadability and
     (t)rafilatura, and the id.

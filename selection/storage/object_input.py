@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 #: How many bytes one request reads. Two such ranges are buffered: one that is read, and the
-#: next one, which is on its way. Their two buffers are filled over and over, in small pieces:
+#: next one, which is being received. Their two buffers are filled over and over, in small pieces:
 #: blocks of this size that several threads allocate and free stay with the allocator. Measured
 #: with glibc on 1 GB: a peak of 117 MB where each range was a new block.
 RANGE = 8 << 20
@@ -59,7 +59,7 @@ class ObjectInput:
     Raises:
         InputError: it does not exist, is denied, is outside the roots or is not an object.
         CredentialsError: the credentials are wrong or missing.
-        EndpointError: the store has no such host, or its URL is wrong.
+        EndpointError: the host of the store does not exist, or its URL is wrong.
         ExtraMissingError: the library is not installed.
         ReadError: the store cannot be reached now.
 
@@ -207,9 +207,9 @@ def refusal(error: Exception, path: str) -> SelectionError:
     if error_of_setup := setup_error(fault, words, path):
         return error_of_setup
     if fault is Fault.MISSING_OBJECT:
-        return InputObjectMissingError("there is no such object in the bucket", path=path)
+        return InputObjectMissingError("the object does not exist in this bucket", path=path)
     if fault is Fault.MISSING_BUCKET:
-        return InputBucketMissingError("there is no such bucket", path=path)
+        return InputBucketMissingError("the bucket does not exist", path=path)
     if fault is Fault.DENIED:
         return InputDeniedError(
             "this object may not be read, or does not exist; check the permissions", path=path

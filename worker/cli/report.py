@@ -40,13 +40,15 @@ _REPORTED = (JobState.FINISHED, JobState.FAILED, JobState.STOPPED)
     default=100,
     help="Largest number of jobs; 100 by default, 0 for all.",
 )
-@click.option("--text-limit", type=Bytes(), help="Most text in a page, by default 5M.")
+@click.option(
+    "--text-limit", type=Bytes(), help="Largest size of the texts in a page; 5M by default."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON objects and write no page.")
 def report(output: str, limit: int, text_limit: int | None, as_json: bool) -> int:
     """Write a folder of reports on the newest jobs that have ended.
 
     The page of a finished job is made from its output. A job that failed is a row of the
-    index with its error. The last job of a batch counts.
+    index with its error. Of several jobs of one batch, only the last has a row.
 
     \b
     Examples:
