@@ -389,6 +389,27 @@ def test_what_is_not_there_is_final(store: ObjectServer, path: str, kind: type[I
 
 
 @pytest.mark.parametrize(
+    ("path", "advice"),
+    [
+        ("s3://bucket", "name an object, s3://bucket/KEY, or a folder, s3://bucket/"),
+        ("s3://bucket/in", "the address of a folder ends in /"),
+        ("s3://bucket/in/*.json", "name several objects, or a folder with / at its end"),
+        ("s3://bucket/in/?.json", "name several objects, or a folder with / at its end"),
+    ],
+)
+def test_an_address_of_another_form_has_advice(store: ObjectServer, path: str, advice: str) -> None:
+    done = run("run", path)
+    assert (done.returncode, done.stdout) == (66, "")
+    assert done.stderr.startswith(f"selection: error: {path}: ")
+    assert advice in done.stderr
+    # What the advice names; a key can have the letters of a pattern.
+    store.put("in/a.json", SAMPLE)
+    assert run("run", "s3://bucket/in/").returncode == 0
+    store.put("in/*.json", SAMPLE)
+    assert run("run", "s3://bucket/in/a.json", "s3://bucket/in/*.json").returncode == 0
+
+
+@pytest.mark.parametrize(
     ("status", "code", "kind", "exit_code"),
     [
         (403, "AccessDenied", InputDeniedError, 66),
