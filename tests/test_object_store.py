@@ -497,6 +497,24 @@ def test_the_meaning_of_other_failures() -> None:
 
 
 @pytest.mark.parametrize(
+    ("code", "message", "fault"),
+    [
+        ("AuthenticationFailed", "Server failed to authenticate the request.", Fault.CREDENTIALS),
+        # Of Azurite, and of Azure.
+        ("AuthorizationFailure", "Server failed to authenticate the request.", Fault.CREDENTIALS),
+        ("AuthorizationFailure", "This request is not authorized.", Fault.DENIED),
+        ("AuthorizationPermissionMismatch", "Not with this permission.", Fault.DENIED),
+    ],
+)
+def test_a_refusal_of_azure_is_one_of_the_key_or_of_a_permission(
+    code: str, message: str, fault: Fault
+) -> None:
+    body = f"<Error><Code>{code}</Code><Message>{message}</Message></Error>"
+    refused = OSError(f"Server returned non-2xx status code: 403 Forbidden: {body}")
+    assert fault_of(refused) == (fault, f"403 {code}")
+
+
+@pytest.mark.parametrize(
     ("words", "fault"),
     [
         ("Name or service not known", Fault.ENDPOINT),  # Linux
