@@ -1,7 +1,8 @@
 """Extract the sample pages with the three real extractors into one JSON batch.
 
 Run as ``python examples/extract.py``. Every ``pages/NN-slug.html``, in name order, becomes one
-article of ``river_plate_extracted.json``. The extractors get the text of the file and fetch nothing.
+article of ``river_plate_extracted.json``. The extractors get the text of the file and fetch
+nothing.
 """
 
 from __future__ import annotations

@@ -101,7 +101,8 @@ def _columns(names: str | None) -> tuple[Column, ...]:
     wanted = [name.strip() for name in names.split(",")]
     if unknown := [name for name in wanted if name not in by_name]:
         raise click.UsageError(
-            f"the column {printable(unknown[0])!r} does not exist; the columns are {', '.join(by_name)}"
+            f"the column {printable(unknown[0])!r} does not exist; the columns are "
+            f"{', '.join(by_name)}"
         )
     return tuple(by_name[name] for name in dict.fromkeys(wanted))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from concurrent.futures import Future
+from glob import has_magic
 from typing import TYPE_CHECKING, NoReturn
 
 from selection.errors import (
@@ -19,7 +20,8 @@ from selection.errors import (
     ReadError,
     SelectionError,
 )
-from selection.storage.object_address import Address, parse_address
+from selection.storage.names import is_batch
+from selection.storage.object_address import NO_PATTERN, Address, parse_address
 from selection.storage.object_store import (
     Fault,
     fault_of,
@@ -207,7 +209,9 @@ def refusal(error: Exception, path: str) -> SelectionError:
     if error_of_setup := setup_error(fault, words, path):
         return error_of_setup
     if fault is Fault.MISSING_OBJECT:
-        return InputObjectMissingError("the object does not exist in this bucket", path=path)
+        return InputObjectMissingError(
+            f"the object does not exist in this bucket{_other_form(path)}", path=path
+        )
     if fault is Fault.MISSING_BUCKET:
         return InputBucketMissingError("the bucket does not exist", path=path)
     if fault is Fault.DENIED:
@@ -219,11 +223,22 @@ def refusal(error: Exception, path: str) -> SelectionError:
     return ReadError(f"reading from the object store failed: {words}", path=path)
 
 
+def _other_form(path: str) -> str:
+    """Return what to write in place of an address that looks like a pattern or a folder."""
+    if has_magic(path):
+        return f"; {NO_PATTERN}"
+    return "" if is_batch(path) else "; the address of a folder ends in /"
+
+
 def _parsed(path: str) -> Address:
     try:
         address = parse_address(path)
     except ValueError as error:
         raise InputNameError(str(error), path=path.encode("utf-8", "replace").decode()) from None
+    if address.is_folder and not path.endswith("/"):
+        raise InputNotFileError(
+            f"this is a bucket; name an object, {path}/KEY, or a folder, {path}/", path=path
+        )
     if address.is_folder:
         raise InputNotFileError("this is a folder; name an object", path=path)
     return address

@@ -93,7 +93,7 @@ def _enqueue_all(
     errors: list[SelectionError] = list(planned.errors)
     for batch in planned.batches:
         try:
-            make_folder(batch)
+            make_folder(batch, settings.roots)
             jobs.append(
                 enqueue_batch(
                     batch.path,
