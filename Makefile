@@ -1,5 +1,6 @@
-# test: all tests, some ten minutes on two cores. check: the fast ones, about a minute.
-# PYTHON: 3.11 or newer. VENV: where the virtual environment goes. BATCH: what to select.
+# test: all tests, some ten minutes on two cores. check: the fast tests, about a minute.
+# PYTHON: the interpreter, 3.11 or newer. VENV: the folder of the virtual environment.
+# BATCH: the file or folder that `make run` selects.
 # LONG=1: the long form of the robustness suite.
 # TESTS: files for `make oldest` and `make newest`; all by default.
 # BENCH: options of the benchmarks, for example --quick.
@@ -7,7 +8,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BATCH ?= examples/river_plate_extracted.json
 
-# Compiled modules save the tests a tenth of their time.
+# Compiled modules shorten the tests by a tenth.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run test check bench robustness containers wheel sdist oldest newest clean
@@ -22,7 +23,7 @@ test: $(VENV)/test.stamp
 	$(VENV)/bin/python -m tests.support.browser
 	$(VENV)/bin/pytest --quiet --numprocesses 3 --dist loadgroup
 
-# What needs no server, no browser and little time, for the work in between.
+# The fast tests, which use neither a server nor a browser.
 check: $(VENV)/test.stamp
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
@@ -33,12 +34,12 @@ check: $(VENV)/test.stamp
 robustness: $(VENV)/test.stamp
 	$(VENV)/bin/python -m robustness $(if $(LONG),--long)
 
-# The fleet of docker-compose.yml on a container engine of its own, as root on Linux.
+# The fleet of docker-compose.yml on a container engine that the tests start, as root on Linux.
 containers: $(VENV)/test.stamp
 	$(VENV)/bin/python -m robustness.containers
 
-# A wheel with the compiled backend and one made as if there were no compiler; both select the
-# sample in environments of their own, to the same bytes.
+# A wheel with the compiled backend and one without it. Each selects the sample in an environment
+# of its own, and the outputs must be equal.
 wheel: $(VENV)/test.stamp
 	rm -rf build dist .venv-wheel
 	$(VENV)/bin/python -m build --wheel --outdir dist/native
@@ -53,7 +54,7 @@ wheel: $(VENV)/test.stamp
 	done
 	cmp .venv-wheel/native.json .venv-wheel/python.json
 
-# The tests with the oldest versions of all that pyproject.toml names, and with the newest.
+# The tests with the oldest and the newest versions that pyproject.toml allows.
 oldest newest:
 	rm -rf .venv-$@
 	$(PYTHON) -m venv .venv-$@

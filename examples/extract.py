@@ -1,7 +1,8 @@
 """Extract the sample pages with the three real extractors into one JSON batch.
 
 Run as ``python examples/extract.py``. Every ``pages/NN-slug.html``, in name order, becomes one
-article of ``river_plate_extracted.json``. No page is fetched: the extractors get the file's text.
+article of ``river_plate_extracted.json``. The extractors get the text of the file and fetch
+nothing.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def text_pieces(element: Any) -> Iterator[str]:
 
 
 def visible_text(content_html: str) -> str:
-    """Return the text a reader sees in an HTML fragment, one block element a line."""
+    """Return the visible text of an HTML fragment, one block element per line."""
     if not content_html.strip():
         return ""
     text = "".join(text_pieces(lxml_html.fromstring(content_html)))
@@ -93,7 +94,7 @@ def visible_text(content_html: str) -> str:
 
 
 def extract_trafilatura(html: str, url: str) -> Fields:
-    """Return the TRAFILATURA_FIELDS it finds, or none of them when it finds no content."""
+    """Return the TRAFILATURA_FIELDS of the page; empty if it has no content."""
     found = trafilatura.bare_extraction(html, url=url, with_metadata=True)
     if found is None:
         return {}
@@ -102,7 +103,7 @@ def extract_trafilatura(html: str, url: str) -> Fields:
 
 def extract_newspaper4k(html: str, url: str) -> Fields:
     """Return the NEWSPAPER_FIELDS of the page, the date as text."""
-    # With fetch_images it would download the pictures to measure them.
+    # With fetch_images, Newspaper4k would download the pictures to measure them.
     article = newspaper.Article(url, fetch_images=False)
     article.download(input_html=html)
     article.parse()
@@ -137,7 +138,7 @@ def run_extractor(name: str, html: str, url: str) -> Fields:
     error: str | None = None
     try:
         fields = extract(html, url)
-    except Exception as exception:  # What an extractor may raise is open; the batch goes on.
+    except Exception as exception:  # An extractor can raise anything; the error is recorded.
         error = f"{type(exception).__name__}: {exception}"
     return {**{field: fields.get(field) for field in names}, "error": error}
 

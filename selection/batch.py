@@ -22,7 +22,7 @@ from selection.errors import (
 )
 from selection.field_check import FieldCheck
 from selection.model import MEMBER, Extractor, Rule
-from selection.reader import BY_NAME, BatchReader, Progress, ReadOptions
+from selection.reader import BY_NAME, WORTH_WORKERS, BatchReader, Progress, ReadOptions
 from selection.rules import select_article
 from selection.storage.address import is_address
 from selection.storage.interface import READ_SIZE
@@ -40,8 +40,6 @@ from selection.stream.splice import insert_pick
 if TYPE_CHECKING:
     from selection.parallel.pool import Pool
 
-#: Bytes that are selected in about the time in which a worker process starts, measured as 0.1 s.
-WORTH_WORKERS = 8 << 20
 # JSON becomes four to ten times smaller.
 _TIMES_DECOMPRESSED = 5
 

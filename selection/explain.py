@@ -11,6 +11,7 @@ from selection import score
 from selection.model import Candidate, Decision, Extractor, Rule, State
 from selection.reader import BY_NAME, BatchReader, ReadOptions
 from selection.rules import select_article
+from selection.score import TIE_WIDTH_TEXT
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +73,10 @@ def sentences(decision: Decision) -> list[str]:
     return steps
 
 
-_TIE = f"{score.as_float(score.TIE_WIDTH):g}"
-
 _REASON = {
     Rule.FALLBACK: "the fallback (rule 5.1)",
     Rule.SINGLE: "the only active candidate (rule 5.2)",
-    Rule.SCORE: f"ahead by more than {_TIE} (rule 6.2)",
+    Rule.SCORE: f"ahead by more than {TIE_WIDTH_TEXT} (rule 6.2)",
     Rule.TIE_FEWEST_SHINGLES: "the fewest shingles of the technical tie (rule 6.3)",
     Rule.TIE_PRIORITY: "by priority among the smallest of the technical tie (rule 6.4)",
     Rule.MEDIAN: "the median number of shingles (rule 7.1)",
@@ -102,7 +101,11 @@ def _consensus(decision: Decision, active: list[Candidate]) -> str:
         return f"Consensus: none; no shingle occurs in two candidates. Shingles: {sizes}."
     best = max(active, key=lambda candidate: candidate.score or 0.0)
     others = [name for name in decision.pool if name is not best.extractor]
-    tie = f"within {_TIE} of it: {_names(others)}" if others else f"no other within {_TIE} of it"
+    tie = (
+        f"within {TIE_WIDTH_TEXT} of it: {_names(others)}"
+        if others
+        else f"no other within {TIE_WIDTH_TEXT} of it"
+    )
     return (
         f"Consensus: {decision.consensus} shingles occur in at least two candidates; "
         f"score = {score.formula('shared', 'consensus', 'shingles')}. "

@@ -100,7 +100,9 @@ def _is_text(value: object) -> bool:
 
 
 def _how_many(count: int, articles: int) -> str:
-    return f"only {count:,} of {articles:,} articles have" if count else "no article has"
+    if not count:
+        return "no article has"
+    return f"only {count:,} of {articles:,} articles {'has' if count == 1 else 'have'}"
 
 
 def _parsed(raw: bytes) -> dict[str, Any]:

@@ -40,6 +40,10 @@ def as_float(ratio: Ratio) -> float:
     return ratio[0] / ratio[1]
 
 
+#: :data:`TIE_WIDTH` as text.
+TIE_WIDTH_TEXT: Final = f"{as_float(TIE_WIDTH):g}"
+
+
 def technical_tie(scores: Sequence[Ratio]) -> list[bool]:
     """Return which scores are at most :data:`TIE_WIDTH` below the best of them (rule 6.1)."""
     top, over = scores[0]

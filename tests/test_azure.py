@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 from collections.abc import Iterator
@@ -86,12 +87,30 @@ def test_a_blob_that_is_replaced_while_it_is_read_is_an_error(azure: AzureServer
 
 def test_what_does_not_exist_has_an_error_of_its_own(azure: AzureServer) -> None:
     done = run("run", "az://box/none.json")
-    assert (done.returncode, "there is no such object" in done.stderr) == (66, True)
+    assert (done.returncode, "the object does not exist" in done.stderr) == (66, True)
     with pytest.raises(InputBucketMissingError):
         select_file("az://nobox/a.json")
     azure.put("a.json", b'{"articles": []}')
     done = run("run", "az://box/a.json", "-o", "az://nobox/a.json")
-    assert (done.returncode, "no such bucket to write to" in done.stderr) == (73, True)
+    assert (done.returncode, "the bucket to write to does not exist" in done.stderr) == (73, True)
+
+
+@pytest.mark.parametrize(
+    ("batch", "output"),
+    [("az://box/a.json", "b.json"), ("az://box/", "out/"), ("a.json", "az://box/b.json")],
+)
+def test_a_wrong_key_is_an_error_of_the_credentials(
+    azure: AzureServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: str, output: str
+) -> None:
+    azure.put("a.json", b'{"articles": []}')
+    (tmp_path / "a.json").write_bytes(b'{"articles": []}')
+    monkeypatch.chdir(tmp_path)
+    wrong = base64.b64encode(b"the key of another account").decode()
+    done = run("run", batch, "-o", output, AZURE_STORAGE_ACCOUNT_KEY=wrong)
+    assert (done.returncode, done.stdout) == (77, "")
+    assert "the object store refuses the credentials (403 Authorization" in done.stderr
+    assert wrong not in done.stderr
+    assert azure.names() == ["a.json"]
 
 
 def test_a_worker_selects_a_blob(

@@ -344,6 +344,8 @@ def test_paths_are_shortened_in_the_middle() -> None:
     assert shorten("picked/2026/a.json", 15) == "pick...6/a.json"
     # Letters of two columns: of eight columns two are the beginning's, six the end's.
     assert shorten("中" * 10, 11) == "中...中中中"
+    # A letter that does not fit is left out: one column of the beginning, then four of the end.
+    assert shorten("日本語日本語", 7) == "...本語"
     assert shorten("abcdef", 2) == ".."
 
 

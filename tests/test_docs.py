@@ -86,6 +86,17 @@ def test_every_file_that_is_named_exists(name: str) -> None:
     assert [path for path in named if path not in made and not (ROOT / path).exists()] == []
 
 
+def test_the_architecture_says_what_each_module_is_for() -> None:
+    table = section("docs/architecture.md", "Where to find what")
+    modules = {
+        path.relative_to(ROOT).as_posix()
+        for package in ("selection", "worker")
+        for path in (ROOT / package).rglob("*.py")
+        if path.name not in ("__init__.py", "__main__.py", "entry.py")
+    }
+    assert modules - set(re.findall(r"`([\w/]+\.py)`", table)) == set()
+
+
 @pytest.mark.parametrize("path", LONG, ids=lambda path: path.name)
 def test_a_long_page_lists_its_sections(path: Path) -> None:
     text = path.read_text(encoding="utf-8")

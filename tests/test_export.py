@@ -186,7 +186,7 @@ def test_columns_and_agreement_choose(selected: Path, tmp_path: Path) -> None:
     assert "2 rows from 1 batch, 1 article left out by their agreement" in done.stderr
     wrong = run("export", selected, "--columns", "index,colour")
     assert wrong.returncode == 2
-    assert "there is no column 'colour'" in wrong.stderr
+    assert "the column 'colour' does not exist" in wrong.stderr
 
 
 def test_several_batches_make_one_table_or_a_folder_of_tables(
@@ -228,7 +228,7 @@ def test_a_pick_that_is_not_that_of_the_rules_is_counted(tmp_path: Path) -> None
     assert (done.returncode, row["extractor"], row["text"]) == (0, "trafilatura", OTHER)
     # It shares no shingle with the other two.
     assert (row["rule"], row["score"], row["margin"]) == (None, 0.0, None)
-    assert "warning: 1 rows have a pick that is not that of the rules" in done.stderr
+    assert "warning: 1 row has a pick that is not that of the rules" in done.stderr
 
 
 def test_strict_makes_a_pick_that_is_not_that_of_the_rules_an_error(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def test_one_in_a_hundred_is_enough_and_less_is_almost_none() -> None:
     empty = batches.article(" \n", COMMON, COMMON)
     assert warnings_of(*[empty] * 99, GOOD) == ()
     assert warnings_of(*[empty] * 100, GOOD) == (
-        "only 1 of 101 articles have a text in 'newspaper4k.text'; the field is there and empty",
+        "only 1 of 101 articles has a text in 'newspaper4k.text'; the field is there and empty",
     )
     assert warnings_of() == ()
 

@@ -146,7 +146,7 @@ REFUSALS: dict[str, tuple[list[Break], dict[str, str], str, int, str]] = {
         {},
         "InputBucketMissingError",
         66,
-        "there is no such bucket",
+        "the bucket does not exist",
     ),
     "denied output": (
         [Break("PUT", status=403, code="AccessDenied", times=99)],

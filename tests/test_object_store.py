@@ -389,6 +389,27 @@ def test_what_is_not_there_is_final(store: ObjectServer, path: str, kind: type[I
 
 
 @pytest.mark.parametrize(
+    ("path", "advice"),
+    [
+        ("s3://bucket", "name an object, s3://bucket/KEY, or a folder, s3://bucket/"),
+        ("s3://bucket/in", "the address of a folder ends in /"),
+        ("s3://bucket/in/*.json", "name several objects, or a folder with / at its end"),
+        ("s3://bucket/in/?.json", "name several objects, or a folder with / at its end"),
+    ],
+)
+def test_an_address_of_another_form_has_advice(store: ObjectServer, path: str, advice: str) -> None:
+    done = run("run", path)
+    assert (done.returncode, done.stdout) == (66, "")
+    assert done.stderr.startswith(f"selection: error: {path}: ")
+    assert advice in done.stderr
+    # What the advice names; a key can have the letters of a pattern.
+    store.put("in/a.json", SAMPLE)
+    assert run("run", "s3://bucket/in/").returncode == 0
+    store.put("in/*.json", SAMPLE)
+    assert run("run", "s3://bucket/in/a.json", "s3://bucket/in/*.json").returncode == 0
+
+
+@pytest.mark.parametrize(
     ("status", "code", "kind", "exit_code"),
     [
         (403, "AccessDenied", InputDeniedError, 66),
@@ -473,6 +494,24 @@ def test_the_meaning_of_other_failures() -> None:
     assert fault_of(OSError(lost))[0] is Fault.FINAL
     assert fault_of(OSError("status code: 404 <Code>NoSuchUpload</Code>"))[0] is Fault.TRANSIENT
     assert fault_of(OSError("status code: 400 <Code>InvalidRequest</Code>"))[0] is Fault.FINAL
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "fault"),
+    [
+        ("AuthenticationFailed", "Server failed to authenticate the request.", Fault.CREDENTIALS),
+        # Of Azurite, and of Azure.
+        ("AuthorizationFailure", "Server failed to authenticate the request.", Fault.CREDENTIALS),
+        ("AuthorizationFailure", "This request is not authorized.", Fault.DENIED),
+        ("AuthorizationPermissionMismatch", "Not with this permission.", Fault.DENIED),
+    ],
+)
+def test_a_refusal_of_azure_is_one_of_the_key_or_of_a_permission(
+    code: str, message: str, fault: Fault
+) -> None:
+    body = f"<Error><Code>{code}</Code><Message>{message}</Message></Error>"
+    refused = OSError(f"Server returned non-2xx status code: 403 Forbidden: {body}")
+    assert fault_of(refused) == (fault, f"403 {code}")
 
 
 @pytest.mark.parametrize(
@@ -711,6 +750,20 @@ def test_the_upload_of_another_machine_is_aborted_when_it_is_old(
     assert store.uploads() == [other]
 
 
+def test_uploads_that_do_not_fit_in_one_answer_are_aborted(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = proxy.server.begin_upload("out/a.json+1")  # "+" is another letter in a query
+    own = [proxy.server.begin_upload("out/a.json") for _ in range(5)]
+    last = proxy.server.begin_upload("out/a.json2")
+    proxy.uploads = 2
+    assert Uploads(parse_address(OUTPUT)).ids() == frozenset(own)
+    assert proxy.count("GET", r"\?uploads") == 4
+    monkeypatch.setattr("selection.storage.object_uploads._ABANDONED", timedelta(seconds=-5))
+    write(b"done", ObjectInput(INPUT))
+    assert sorted(proxy.server.uploads()) == sorted([other, last])
+
+
 @pytest.mark.slow
 def test_the_last_part_of_a_long_upload_says_that_its_writer_lives(
     store: ObjectServer,
@@ -735,22 +788,27 @@ def test_the_requests_for_uploads_are_signed_as_s3_wants(proxy: Proxy) -> None:
     from botocore.awsrequest import AWSRequest
     from botocore.credentials import Credentials
 
+    for _ in range(2):
+        proxy.server.begin_upload("out/a.json")
+    proxy.uploads = 1
     write(b"x", ObjectInput(INPUT))
-    (seen,) = [each for each in proxy.seen if "?uploads" in each.path]
-    assert unquote(seen.path).startswith("/bucket?uploads&prefix=out/a.json&x-id=")
-    headers = {name.lower(): value for name, value in seen.headers.items()}
-    signed = headers["authorization"].split("SignedHeaders=")[1].split(",")[0].split(";")
-    # S3 decodes each value and encodes it again.
-    url = f"http://127.0.0.1:{proxy.port}{seen.path.replace('x-id=/', 'x-id=%2F')}"
-    request = AWSRequest("GET", url)
-    for name in signed:
-        request.headers[name] = headers[name]
-    request.context["timestamp"] = headers["x-amz-date"]
-    signer = S3SigV4Auth(Credentials(KEY_ID, SECRET), "s3", "us-east-1")
-    request.context["payload_signing_enabled"] = True
-    canonical = signer.canonical_request(request)
-    signature = signer.signature(signer.string_to_sign(request, canonical), request)
-    assert headers["authorization"].endswith(f"Signature={signature}")
+    first, second = [each for each in proxy.seen if "?uploads" in each.path]
+    assert unquote(first.path).startswith("/bucket?uploads&prefix=out/a.json&x-id=")
+    assert "&key-marker=out%2Fa.json&upload-id-marker=" in second.path
+    for seen in (first, second):
+        headers = {name.lower(): value for name, value in seen.headers.items()}
+        signed = headers["authorization"].split("SignedHeaders=")[1].split(",")[0].split(";")
+        # S3 decodes each value and encodes it again.
+        url = f"http://127.0.0.1:{proxy.port}{seen.path.replace('x-id=/', 'x-id=%2F')}"
+        request = AWSRequest("GET", url)
+        for name in signed:
+            request.headers[name] = headers[name]
+        request.context["timestamp"] = headers["x-amz-date"]
+        signer = S3SigV4Auth(Credentials(KEY_ID, SECRET), "s3", "us-east-1")
+        request.context["payload_signing_enabled"] = True
+        canonical = signer.canonical_request(request)
+        signature = signer.signature(signer.string_to_sign(request, canonical), request)
+        assert headers["authorization"].endswith(f"Signature={signature}")
 
 
 # Local files

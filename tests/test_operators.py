@@ -483,12 +483,16 @@ def test_doctor_finds_workers_that_differ_from_the_producer(
     assert "serializer" not in found
     assert "roots" not in findings(replace(settings, roots=(str(there),)))
     plain = replace(settings, worker_class=None)
-    assert is_fault(findings(plain)["serializer"], "1 workers refuse", f"RQ_WORKER_CLASS={SAFE}")
+    assert is_fault(
+        findings(plain)["serializer"], "1 SelectionWorker cannot", f"RQ_WORKER_CLASS={SAFE}"
+    )
     kill(process.pid)
 
     workers.start(RQ_WORKER_CLASS="")
     until(lambda: client.scard("rq:workers:selection") == 2, "the second worker registers")
-    assert is_fault(findings(settings)["serializer"], "stock RQ workers", f"RQ_WORKER_CLASS={SAFE}")
+    assert is_fault(
+        findings(settings)["serializer"], "1 stock RQ worker cannot", f"RQ_WORKER_CLASS={SAFE}"
+    )
 
 
 def test_doctor_finds_workers_with_an_rq_that_is_too_old(workers: Workers, server: Server) -> None:
@@ -653,7 +657,7 @@ def test_deferred_and_scheduled_jobs_are_not_retries(
         "third": ("scheduled", paths[1]),
     }
     assert before["second"]["output"] == "/c.json"
-    assert findings(workers.settings)["deferred"].message == "1 jobs wait for other jobs"
+    assert findings(workers.settings)["deferred"].message == "1 job waits for another"
     shown = run(workers, "watch").stdout
     assert "queue 1 waiting" in shown
     assert "scheduled 1   deferred 1" in shown
@@ -749,7 +753,7 @@ def test_a_job_that_waits_or_runs_can_be_canceled(
     assert events.wait_for(waits, "canceled")["path"] == str(tmp_path / "waits.json")
     done = run(workers, "cancel", waits)
     assert (done.returncode, done.stdout) == (66, "")
-    assert "there is no such job" in done.stderr
+    assert "the job does not exist" in done.stderr
     assert server.client().llen("rq:queue:selection") == 0
 
     workers.start()

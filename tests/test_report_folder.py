@@ -7,6 +7,8 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -16,13 +18,15 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from selection.cli.pages import means_folder, place_pages, plan_pages
-from selection.cli.report_folder import PageOptions
+from selection.cli.plan import Planned
+from selection.cli.report_folder import PageOptions, finish, report_one
 from selection.errors import OutputForbiddenError
 from selection.model import Extractor
 from selection.report.index import Failure, Row, write_index
 from tests.support import batches
 from tests.support.browser import DESKTOP, PHONE, opened
 from tests.support.command import run
+from tests.support.process import SECONDS
 from tests.support.queue_server import Workers
 from worker.cli.report import rows_of_jobs
 from worker.state.job_state import JobState
@@ -167,15 +171,71 @@ def test_the_index_works_without_javascript(folder: Path, browser: Browser) -> N
     context.close()
 
 
-def test_the_index_is_written_last_and_whole(folder: Path) -> None:
+def test_an_index_that_cannot_be_replaced_is_one_error_before_any_page(folder: Path) -> None:
     reports = folder / "selection_report"
     reports.mkdir()
     (reports / "index.html").mkdir()
     done = run("report", folder)
-    assert done.returncode == 73
-    assert "index.html: the output exists and is not a regular file" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert names(reports) == ["a_report.html"]
+    assert (done.returncode, done.stdout) == (73, "")
+    assert done.stderr == (
+        f"selection: error: {reports}/index.html: the output exists and is not a regular file\n"
+    )
+    assert names(reports) == []
+
+
+# Permissions do not bind root, so the child gives that up before it becomes the command.
+AS_NOBODY = """
+import os, sys
+import selection.report.write, selection.cli.report_folder
+from selection.cli.commands import main
+if os.getuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+main()
+"""
+
+
+def test_a_folder_that_is_not_writable_is_one_error_before_any_page() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for each in ("a.json", "b.json"):
+            batches.write(folder / each, [batches.picks_readability()])
+        (folder / "pages").mkdir(mode=0o555)
+        folder.chmod(0o555)
+        done = subprocess.run(
+            [sys.executable, "-c", AS_NOBODY, "report", "a.json", "b.json", "--output=pages"],
+            capture_output=True,
+            text=True,
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+            timeout=SECONDS,
+        )
+        folder.chmod(0o755)
+        assert names(folder) == ["a.json", "b.json"]
+    assert (done.returncode, done.stdout) == (73, "")
+    assert done.stderr == "selection: error: pages/index.html: cannot be made: Permission denied\n"
+
+
+def test_the_index_is_written_last_and_whole(tmp_path: Path) -> None:
+    index = tmp_path / "index.html"
+    index.write_text("earlier")
+
+    def rows() -> Iterator[Row]:
+        assert index.read_text() == "earlier"
+        yield Row(path="a.json", failure=Failure("InvalidJsonError", "not JSON", 65))
+        assert index.read_text() == "earlier"
+
+    def interrupted() -> Iterator[Row]:
+        yield from rows()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        finish(interrupted(), str(tmp_path))
+    assert (names(tmp_path), index.read_text()) == (["index.html"], "earlier")
+    assert finish(rows(), str(tmp_path)) == (str(index), 65)
+    assert names(tmp_path) == ["index.html"]
+    assert index.read_text().endswith("</html>\n")
 
 
 def test_a_missing_file_is_a_row(folder: Path) -> None:
@@ -295,9 +355,44 @@ def test_the_index_stays_within_the_allowed_folders(tmp_path: Path) -> None:
     assert write_index([], str(tmp_path / "in"), [str(tmp_path / "in")])
 
 
+@pytest.mark.parametrize(
+    "name", ["new", "new/deep", "in/../new", "none/../in/new", "in/link/new", "in/dangling"]
+)
+def test_a_folder_outside_the_allowed_ones_is_not_created(folder: Path, name: str) -> None:
+    (folder / "in").mkdir()
+    (folder / "in" / "link").symlink_to(folder / "deep")
+    (folder / "in" / "dangling").symlink_to(folder / "nowhere")
+    before = sorted(folder.rglob("*"))
+    rows = iter([Row(path="a.json")])
+    with pytest.raises(OutputForbiddenError) as caught:
+        finish(rows, str(folder / name), [str(folder / "in")])
+    assert caught.value.path == str(folder / name)
+    assert sorted(folder.rglob("*")) == before
+    assert next(rows).path == "a.json"  # nothing was requested
+
+
+@pytest.mark.parametrize("root", ["in", "in/new"])
+def test_an_allowed_folder_is_created_with_those_above_it(tmp_path: Path, root: str) -> None:
+    (tmp_path / "in").mkdir()
+    new = tmp_path / "in" / "new" / "deep"
+    assert finish([], str(new), [str(tmp_path / root)]) == (str(new / "index.html"), 0)
+
+
+def test_a_page_in_a_folder_outside_the_allowed_ones_leaves_no_folder(folder: Path) -> None:
+    inside = folder / "in"
+    inside.mkdir()
+    (inside / "deep").symlink_to(folder / "deep")
+    batch = Planned(str(folder / "a.json"), str(inside / "deep" / "new" / "a.html"), is_below=True)
+    row = report_one(batch, str(inside), Row(path="a.json"), PageOptions(roots=[str(inside)]))
+    assert row.failure is not None
+    assert row.failure.type == "OutputForbiddenError"
+    assert names(folder / "deep") == ["c.json"]
+    assert not (folder / "deep" / "new").exists()
+
+
 def test_a_name_that_is_not_utf_8_is_a_row(tmp_path: Path) -> None:
     failed = Row(path="\udcff.json", failure=Failure("InputNameError", "\ud800 is not UTF-8", 66))
-    page = Path(write_index([failed], str(tmp_path))).read_bytes()
+    page = Path(write_index([failed], str(tmp_path)).path).read_bytes()
     assert b"\\udcff.json" in page
 
 
@@ -375,7 +470,7 @@ def test_ten_thousand_batches_make_an_index_that_opens(tmp_path: Path, browser: 
         Row(path=f"/data/{n}.json", page=f"{n}_report.html", articles=n, picks=picks)
         for n in range(10_000)
     ]
-    index = Path(write_index(rows, str(tmp_path)))
+    index = Path(write_index(rows, str(tmp_path)).path)
     assert index.stat().st_size < 10_000_000
     context = browser.new_context()
     page = context.new_page()
@@ -411,7 +506,7 @@ def test_json_has_the_numbers_of_each_batch_and_writes_no_page(folder: Path) -> 
         "low_agreement": 1,
         "without_text": 1,
         "warnings": [
-            "1 of 3 articles have no text of any extractor",
+            "1 of 3 articles has no text of any extractor",
             "the extractors have little in common in 1 of 2 compared articles (agreement under "
             "0.5): are these articles?",
         ],
@@ -451,7 +546,7 @@ def test_hostile_jobs_are_rows_and_stay_in_the_folder(tmp_path: Path) -> None:
     rows = list(rows_of_jobs(jobs, str(tmp_path / "pages"), PageOptions()))
     assert len(rows) == len(jobs)
     assert all(row.failure for row in rows)
-    index = Path(write_index(rows, str(tmp_path))).read_text()
+    index = Path(write_index(rows, str(tmp_path)).path).read_text()
     assert "<script>alert" not in index
     assert "&lt;script&gt;alert" in index
     assert names(tmp_path) == ["index.html"]

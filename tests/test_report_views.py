@@ -96,7 +96,7 @@ def test_each_warning_leads_to_examples(browser: Browser, tmp_path: Path) -> Non
     with opened(browser, Path(report.output)) as page:
         warnings = page.locator(".warnings li")
         assert [text.partition(" Show")[0] for text in warnings.all_text_contents()] == [
-            "Warning: 1 of 3 articles have no text of any extractor.",
+            "Warning: 1 of 3 articles has no text of any extractor.",
             "Warning: the extractors have little in common in 1 of 2 compared articles "
             "(agreement under 0.5): are these articles?",
             "Warning: in 1 article two extractors agree on a text of less than 200 tokens, and the "

@@ -55,6 +55,16 @@ def test_enqueue_and_wait_ends_with_the_first_failures_code(folder: Path, worker
     assert f"{folder}/a.json: finished, 1 article" in done.stderr
 
 
+def test_enqueue_creates_no_folder_outside_the_allowed_ones(
+    folder: Path, workers: Workers, tmp_path: Path
+) -> None:
+    workers.environment["SELECTION_ROOTS"] = str(folder)
+    new = tmp_path.parent / f"{tmp_path.name}-new"
+    done = run(workers, "enqueue", folder / "a.json", "--output-dir", new / "deep")
+    assert (done.returncode, done.stdout, new.exists()) == (73, "", False)
+    assert "deep: the folder is outside the allowed folders" in done.stderr
+
+
 def test_enqueue_twice_is_one_job(folder: Path, workers: Workers) -> None:
     first = run(workers, "enqueue", folder / "a.json", "--json")
     second = run(workers, "enqueue", folder / "a.json", "--json")

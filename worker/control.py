@@ -26,7 +26,7 @@ def cancel_job(connection: Redis, settings: Settings, job: str) -> None:
     """
     record = next(read_records(connection, [job]), None)
     if record is None:
-        raise ControlError("there is no such job")
+        raise ControlError("the job does not exist")
     if record.state in ENDED:
         raise ControlError(f"the job is {record.state} already")
     if record.state is JobState.STARTED:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import shutil
 import signal
@@ -12,6 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from redis import Redis
@@ -19,12 +19,14 @@ from redis.backoff import ConstantBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
+from worker.runtime.children import signal_at_end_of_parent
 from worker.settings import SELECTION_WORKER, Settings
 
 _LONGEST_SOCKET_PATH = 100
 _TRIES, _SECONDS_BETWEEN_TRIES = 100, 0.1
 _SECONDS_TO_STOP = 10
-_PR_SET_PDEATHSIG = 1
+# Called in a new process.
+_END_WITH_PARENT = partial(signal_at_end_of_parent, signal.SIGTERM)
 
 
 class LocalError(Exception):
@@ -127,7 +129,7 @@ def _server(folder: str) -> Iterator[subprocess.Popen[bytes]]:
             stdout=log,
             stderr=log,
             start_new_session=True,
-            preexec_fn=_end_with_parent,
+            preexec_fn=_END_WITH_PARENT,
         )
     try:
         _wait_for(f"{folder}/socket", process, folder)
@@ -181,7 +183,7 @@ def _workers(
                 stderr=output,
                 # Ctrl-C is for this process, which then stops them in order.
                 start_new_session=True,
-                preexec_fn=_end_with_parent,
+                preexec_fn=_END_WITH_PARENT,
             )
             for _ in range(number)
         ]
@@ -189,12 +191,6 @@ def _workers(
         yield LocalWorkers(processes, log, server)
     finally:
         _stop(processes)
-
-
-def _end_with_parent() -> None:
-    """In a new process on Linux: receive SIGTERM when this process is killed."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _stop(processes: list[subprocess.Popen[bytes]]) -> None:

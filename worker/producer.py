@@ -160,15 +160,17 @@ def requeue(connection: Redis, settings: Settings, job_id: str) -> None:
         RequeueError: it is in another state, or not a job of this project.
     """
     record = next(read_records(connection, [job_id]), None)
-    if record is None or record.state not in _RETRIED:
-        raise RequeueError("not a failed job")
+    if record is None:
+        raise RequeueError("the job does not exist")
+    if record.state not in _RETRIED:
+        raise RequeueError(f"the job is {record.state}, not failed, stopped or canceled")
     path, output = record.payload.path, record.payload.output
     if not record.payload.is_ours or path is None:
-        raise RequeueError("its payload is not one of this project; enqueue its file")
+        raise RequeueError("the job is not one of this project; enqueue its file")
     # The batch can exist for the workers only.
     size = stored_size(path, settings.roots) or record.meta.bytes_total or 0
     try:
         remove_job(connection, settings, record)
     except WatchError:
-        raise RequeueError("not a failed job any more") from None
+        raise RequeueError("the job has just changed its state; try again") from None
     _new(open_queue(connection, settings), job_id, path, output, size, settings, record.extra)

@@ -12,14 +12,15 @@ import click
 from selection.batch import Summary
 from selection.cli import messages, runner
 from selection.cli.export import export
-from selection.cli.options import FILE, print_json, read_options, reading
+from selection.cli.options import FILE, file_options, print_json, read_options, reading
 from selection.cli.plan import Planned, plan
-from selection.cli.printable import counted, printable
+from selection.cli.printable import printable
 from selection.cli.report import report
 from selection.cli.results import Outcome, Results
 from selection.cli.runs import RunOptions, outcomes
 from selection.errors import InputMissingError, SelectionError
 from selection.explain import explain_file
+from selection.nouns import counted
 from selection.parallel.cores import usable_cores
 from selection.storage.names import STANDARD_STREAM, is_standard_input
 from selection.text.backend import backend
@@ -80,17 +81,16 @@ def selection() -> None:
 
 
 @selection.command()
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=FILE)
-@click.option("-o", "--output", type=FILE, help="Output file, or folder (picked/).")
-@click.option("--output-dir", type=FILE, help="Output folder, created if it does not exist.")
-@click.option("-r", "--recursive", is_flag=True, help="Search folders to any depth.")
+@file_options
 @read_options
-@click.option("--compression-level", type=int, help="Of compressed outputs: 1 is fast.")
+@click.option("--compression-level", type=int, help="Level of compressed outputs; 1 is fast.")
 @click.option("--if-changed", is_flag=True, help="Keep outputs that are up to date.")
 @click.option(
-    "--jobs", type=click.IntRange(min=1), help="Number of processes, by default one per core."
+    "--jobs", type=click.IntRange(min=1), help="Number of processes; one per core by default."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print only one JSON object per file.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object per file, and no table."
+)
 def run(
     files: Sequence[str],
     output: str | None,
@@ -107,7 +107,7 @@ def run(
 
     A FILE is a batch, a pattern, a folder, an address of object storage (s3://, gs://, az://) or -
     (standard input, whose output is standard output). A batch is JSON or JSON Lines, also
-    compressed. *_selected.json are left out. Below
+    compressed. Files named *_selected.json are left out. Below
     --output-dir the batches keep their folders, from the deepest that all FILEs have in common.
 
     A file that fails does not stop the others; the exit code is that of the first failure.
@@ -173,7 +173,7 @@ def explain(
     lines: bool,
     skip_bad_lines: bool,
 ) -> None:
-    """Explain the picks of FILE, of one article or one line each.
+    """Explain each pick of FILE in one line, or one pick in full.
 
     A line has the index, the pick, the rule, the scores of (n)ewspaper4k, (r)eadability and
     (t)rafilatura, and the id.

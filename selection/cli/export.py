@@ -28,10 +28,16 @@ FORMATS = ("jsonl", "csv", "parquet")
 
 @click.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=FILE)
-@click.option("-o", "--output", type=FILE, help="Table, by its ending; or folder (tables/).")
-@click.option("--format", type=click.Choice(FORMATS), help="Format, by default the ending's.")
-@click.option("--columns", help="Columns in order, with commas between; by default all.")
-@click.option("--min-agreement", type=click.FloatRange(0, 1), help="Leave lower rows out.")
+@click.option("-o", "--output", type=FILE, help="Output table, or folder (tables/).")
+@click.option(
+    "--format", type=click.Choice(FORMATS), help="By default that of the output's ending."
+)
+@click.option("--columns", help="Columns in order, separated by commas; by default all.")
+@click.option(
+    "--min-agreement",
+    type=click.FloatRange(0, 1),
+    help="Leave out articles with a lower agreement.",
+)
 @click.option("--strict", is_flag=True, help="Fail at a pick that is not that of the rules.")
 @click.option("-r", "--recursive", is_flag=True, help="Search folders to any depth.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per table.")
@@ -48,11 +54,14 @@ def export(
     lines: bool,
     skip_bad_lines: bool,
 ) -> int:
-    """Write the chosen texts of FILEs, which are outputs, as a table.
+    """Write the chosen texts of outputs as a table.
 
-    Without --output the table is JSON Lines on standard output. Several FILEs make one table,
-    or one table each in a folder. The picks are those of the files; a row whose pick is not
-    that of the rules is counted and reported; with --strict it is an error with exit code 65.
+    A FILE is an output of 'selection run', a pattern, a folder, an address or -. Without
+    --output the table is JSON Lines on standard output. Several FILEs make one table, or one
+    table each in a folder.
+
+    The picks are those of the files. The number of rows whose pick is not that of the rules is
+    reported; with --strict such a row is an error with exit code 65.
 
     Columns: batch, index, id, url, title, extractor, text, error, rule, score, agreement,
     margin, tokens.
@@ -92,7 +101,8 @@ def _columns(names: str | None) -> tuple[Column, ...]:
     wanted = [name.strip() for name in names.split(",")]
     if unknown := [name for name in wanted if name not in by_name]:
         raise click.UsageError(
-            f"there is no column {printable(unknown[0])!r}; the columns are {', '.join(by_name)}"
+            f"the column {printable(unknown[0])!r} does not exist; the columns are "
+            f"{', '.join(by_name)}"
         )
     return tuple(by_name[name] for name in dict.fromkeys(wanted))
 

@@ -11,9 +11,10 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from selection.batch import Summary
-from selection.cli.printable import counted, printable
+from selection.cli.printable import printable
 from selection.errors import SelectionError
 from selection.explain import Explanation
+from selection.nouns import counted
 from selection.reader import Progress
 
 if TYPE_CHECKING:
@@ -136,13 +137,14 @@ def log_report(report: Report) -> None:
 
 def log_export(table: Export) -> None:
     """Log a written table on one line, and how many of its picks are not those of the rules."""
-    batches = "1 batch" if table.batches == 1 else f"{table.batches:,} batches"
+    batches = counted(table.batches, "batch", "batches")
     parts = [f"{table.output}: {counted(table.rows, 'row')} from {batches}"]
     if table.left_out:
         parts.append(f"{counted(table.left_out, 'article')} left out by their agreement")
     log(", ".join(parts))
     if table.disagreeing:
-        log(f"warning: {table.disagreeing:,} rows have a pick that is not that of the rules")
+        rows = counted(table.disagreeing, "row has", "rows have")
+        log(f"warning: {rows} a pick that is not that of the rules")
 
 
 def log_comparison(comparison: Comparison) -> None:
@@ -154,7 +156,8 @@ def log_comparison(comparison: Comparison) -> None:
     log_disagreeing(comparison.new, comparison.statistics.new_disagreeing)
     counts = comparison.statistics
     log(
-        f"{comparison.old} and {comparison.new}: {counts.matched.total():,} articles in both, "
+        f"{comparison.old} and {comparison.new}: "
+        f"{counted(counts.matched.total(), 'article')} in both, "
         f"{counts.changed:,} changed, {comparison.listed:,} listed, "
         f"{comparison.with_texts:,} with their texts, a page of {decimal(comparison.bytes)}"
     )
@@ -163,9 +166,8 @@ def log_comparison(comparison: Comparison) -> None:
 def log_disagreeing(path: str, count: int) -> None:
     """Log the number of picks of a batch that are not those of the rules, unless it is 0."""
     if count:
-        has = "has" if count == 1 else "have"
-        articles = counted(count, "article")
-        log(f"warning: {path}: {articles} {has} a pick that is not that of the rules")
+        articles = counted(count, "article has", "articles have")
+        log(f"warning: {path}: {articles} a pick that is not that of the rules")
 
 
 def print_explanation_line(explanation: Explanation) -> None:

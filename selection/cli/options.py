@@ -41,6 +41,17 @@ class File(click.Path):
 FILE = File()
 
 
+def file_options(command: Command) -> Command:
+    """Add the argument FILE... and the options that say which files it names and their outputs."""
+    files = click.argument("files", metavar="FILE...", nargs=-1, required=True, type=FILE)
+    output = click.option("-o", "--output", type=FILE, help="Output file, or folder (picked/).")
+    folder = click.option(
+        "--output-dir", type=FILE, help="Output folder, created if it does not exist."
+    )
+    recursive = click.option("-r", "--recursive", is_flag=True, help="Search folders to any depth.")
+    return files(output(folder(recursive(command))))
+
+
 def read_options(command: Command) -> Command:
     """Add the options that say how a batch is read."""
     lines = click.option("--lines", is_flag=True, help="Read JSON Lines, whatever the name.")

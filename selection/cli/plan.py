@@ -10,7 +10,13 @@ from dataclasses import dataclass
 import click
 
 from selection.cli.printable import printable
-from selection.errors import InputDeniedError, InputMissingError, OutputError, SelectionError
+from selection.errors import (
+    InputDeniedError,
+    InputMissingError,
+    OutputError,
+    OutputForbiddenError,
+    SelectionError,
+)
 from selection.storage.address import is_address
 from selection.storage.names import (
     STANDARD_STREAM,
@@ -20,6 +26,7 @@ from selection.storage.names import (
     is_standard_input,
 )
 from selection.storage.opening import is_pipe
+from selection.storage.roots import is_folder_inside
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,20 +153,32 @@ def find_outputs(names: Iterable[str], *, recursive: bool = False) -> list[str]:
     return list(found.values())
 
 
-def make_folder(batch: Planned) -> None:
-    """Create the folder of an output below ``output_dir``.
+def make_folder(batch: Planned, roots: Sequence[str] = ()) -> None:
+    """Create the folder of an output below ``output_dir``, or nothing if it is not allowed.
+
+    Args:
+        batch: the batch and its output.
+        roots: as for ``select_file``.
 
     Raises:
-        OutputError: it cannot be created.
+        OutputError: it cannot be created, or it or a folder that it needs is outside the roots.
     """
     if not batch.is_below or is_address(batch.target):
         return
     folder = os.path.dirname(batch.target)
     try:
+        if not all(is_folder_inside(roots, each) for each in _missing_folders(folder)):
+            raise OutputForbiddenError("the folder is outside the allowed folders", path=folder)
         os.makedirs(folder, exist_ok=True)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a file name"
         raise OutputError(f"the folder cannot be created: {reason}", path=folder) from None
+
+
+def _missing_folders(folder: str) -> Iterator[str]:
+    while folder and not os.path.isdir(folder):
+        yield folder
+        folder = os.path.dirname(folder)
 
 
 def is_folder(output: str) -> bool:

@@ -12,8 +12,3 @@ def printable(text: str) -> str:
     return "".join(
         char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
     )
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number and its noun: 1 article, 1,200 articles."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -19,7 +19,9 @@ from selection.storage.opening import is_pipe
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=FILE)
 @click.option("-o", "--output", type=FILE, help="The page, or a folder (pages/).")
 @click.option("-r", "--recursive", is_flag=True, help="Search folders to any depth.")
-@click.option("--text-limit", type=Bytes(), help="Most text in a page, by default 5M.")
+@click.option(
+    "--text-limit", type=Bytes(), help="Largest size of the texts in a page; 5M by default."
+)
 @click.option("--compare", is_flag=True, help="Compare two outputs, the old and the new one.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON objects and write no page.")
 @read_options
@@ -35,9 +37,9 @@ def report(
 ) -> int:
     """Write an HTML page on the picks of each FILE.
 
-    A FILE is a batch or an output. A page needs no network. It has the statistics of all
-    articles, and a list and the texts as far as they fit, first of the articles whose
-    extractors agree least.
+    A FILE is a batch or an output. A page opens without a network. It has the statistics of
+    all articles, and as many articles and texts as fit, beginning with those whose extractors
+    agree least.
 
     Several FILEs, a folder or a pattern give a folder of pages with an index,
     selection_report/index.html beside the batches or in the folder of --output. A batch that

@@ -10,6 +10,7 @@ from selection.cli.options import print_json
 from selection.cli.pages import PagePlan
 from selection.cli.plan import Planned, make_folder
 from selection.errors import SelectionError
+from selection.nouns import counted
 from selection.reader import BY_NAME, ReadOptions
 from selection.report.index import Failure, Row, index_from, index_of, write_index
 from selection.report.write import TEXT_LIMIT, read_batch_statistics, write_report
@@ -55,7 +56,7 @@ def report_one(batch: Planned, folder: str, row: Row, options: PageOptions) -> R
     page = batch.target
     try:
         if options.writes:
-            make_folder(batch)
+            make_folder(batch, options.roots)
         with messages.progress(batch.path) as progress:
             if not options.writes:
                 found = read_batch_statistics(
@@ -78,23 +79,22 @@ def report_one(batch: Planned, folder: str, row: Row, options: PageOptions) -> R
 
 
 def finish(rows: Iterable[Row], folder: str, roots: Sequence[str] = ()) -> tuple[str, int]:
-    """Make the folder, then the rows, and write the index when all are known.
+    """Make the folder and a temporary index, then the rows, and write the index of them.
 
     Returns:
         The path of the index, and the exit code of the first failure of this command or 0.
 
     Raises:
-        SelectionError: the folder cannot be created, before the first row, or the index cannot be
-            written.
+        SelectionError: the folder or a file in it cannot be created, before the first row, or the
+            index cannot be written.
     """
-    make_folder(Planned("", index_of(folder), is_below=True))
-    complete = list(rows)
-    index = write_index(complete, folder, roots)
-    failures = sum(row.failure is not None for row in complete)
+    make_folder(Planned("", index_of(folder), is_below=True), roots)
+    index = write_index(rows, folder, roots)
+    failures = sum(row.failure is not None for row in index.rows)
     if failures:
-        batches = "batch" if len(complete) == 1 else "batches"
-        messages.log(f"{failures} of {len(complete)} {batches} failed; the index has the errors")
-    return index, _code(complete)
+        batches = counted(len(index.rows), "batch", "batches")
+        messages.log(f"{failures:,} of {batches} failed; the index has the errors")
+    return index.path, _code(index.rows)
 
 
 def print_rows(rows: Iterable[Row]) -> int:

@@ -8,19 +8,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from selection.batch import (
-    WORTH_WORKERS,
-    Summary,
-    decompressed_size,
-    is_large,
-    select_with,
-    stored_size,
-)
+from selection.batch import Summary, decompressed_size, is_large, select_with, stored_size
 from selection.cli import messages
 from selection.cli.plan import Plan, Planned, make_folder
 from selection.cli.results import Outcome
 from selection.errors import SelectionError
-from selection.reader import BY_NAME, Progress, ReadOptions
+from selection.reader import BY_NAME, WORTH_WORKERS, Progress, ReadOptions
 from selection.storage.opening import is_pipe
 
 if TYPE_CHECKING:

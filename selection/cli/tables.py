@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from rich import box
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from rich.console import Console
 from rich.padding import Padding
 from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
@@ -20,9 +20,10 @@ from rich.table import Table
 from rich.text import Text
 
 from selection.batch import Summary
-from selection.cli.printable import counted, printable
+from selection.cli.printable import printable
 from selection.explain import Explanation, arithmetic, sentences
 from selection.model import Candidate, Extractor, Rule
+from selection.nouns import counted
 from selection.reader import Progress
 
 _SECONDS_BETWEEN_REDRAWS = 0.1
@@ -169,10 +170,19 @@ def shorten(text: str, columns: int) -> str:
     """Cut out the middle of a text that is wider than a number of columns."""
     if cell_len(text) <= columns:
         return text
+    # The end of a path is more specific than its beginning.
     room = max(columns - len(_LEFT_OUT), 0)
-    beginning = set_cell_size(text, room // 3)
-    end = set_cell_size(text[::-1], room - room // 3)[::-1]
+    beginning = _fitting(text, room // 3)
+    end = _fitting(text[::-1], room - cell_len(beginning))[::-1]
     return (beginning + _LEFT_OUT + end)[: max(columns, 0)]
+
+
+def _fitting(text: str, columns: int) -> str:
+    """Return the longest beginning of a text that fits into a number of columns."""
+    part = text[:columns]
+    while cell_len(part) > columns:
+        part = part[:-1]
+    return part
 
 
 def print_explanation(explanation: Explanation) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from selection.model import Extractor, Rule, State
+from selection.nouns import counted
 from selection.report.batch_stats import (
     LONG_FACTOR,
     LOW_AGREEMENT,
@@ -53,7 +54,8 @@ def _warnings(statistics: BatchStats, fields: Mapping[Extractor, str]) -> Iterat
         yield BatchWarning(sentence, ".", f"?state={extractor}.{State.UNAVAILABLE}")
     fallbacks = statistics.decided_by(Rule.FALLBACK)
     if fallbacks * _MOST_FALLBACKS > statistics.articles:
-        text = f"{fallbacks:,} of {statistics.articles:,} articles have no text of any extractor"
+        of = f"{fallbacks:,} of {counted(statistics.articles, 'article')}"
+        text = f"{of} {'has' if fallbacks == 1 else 'have'} no text of any extractor"
         yield BatchWarning(text, ".", f"?rule={Rule.FALLBACK}")
     low, compared = statistics.low_agreement, statistics.compared
     if low * _MOST_LOW > compared:
@@ -64,12 +66,8 @@ def _warnings(statistics: BatchStats, fields: Mapping[Extractor, str]) -> Iterat
         yield BatchWarning(text, "?", f"?kind={Kind.LOW}&order=low")
     if short := statistics.short_agreement:
         text = (
-            f"in {_articles(short)} two extractors agree on a text of less than {SHORT_TOKENS} "
-            f"tokens, and the third has at least {LONG_FACTOR} times as many: the short text can "
-            "be a notice, for example about cookies or a subscription"
+            f"in {counted(short, 'article')} two extractors agree on a text of less than "
+            f"{SHORT_TOKENS} tokens, and the third has at least {LONG_FACTOR} times as many: the "
+            "short text can be a notice, for example about cookies or a subscription"
         )
         yield BatchWarning(text, ".", f"?kind={Kind.SHORT}")
-
-
-def _articles(number: int) -> str:
-    return "1 article" if number == 1 else f"{number:,} articles"

@@ -18,7 +18,7 @@ from selection.report.comparison import ComparisonStats, Difference, Kind, Versi
 from selection.report.glossary import RULES, TERMS
 from selection.report.highlight import segments_of
 from selection.report.page import LONGEST_ERROR, LONGEST_NAME
-from selection.report.rendering import static_page
+from selection.report.rendering import shortened, static_page
 from selection.report.spool import RankedSpool
 from selection.text.markup import visible_text
 
@@ -95,9 +95,9 @@ def row_json(difference: Difference) -> bytes:
     changed = {*difference.came, *difference.went}
     return _json(
         {
-            "name": _short(latest.name, LONGEST_NAME),
-            "id": None if latest.id == latest.name else _short(latest.id or "", LONGEST_NAME),
-            "url": _short(url, LONGEST_NAME * 2),
+            "name": shortened(latest.name, LONGEST_NAME),
+            "id": None if latest.id == latest.name else shortened(latest.id or "", LONGEST_NAME),
+            "url": shortened(url, LONGEST_NAME * 2),
             "is_link": len(url) <= LONGEST_NAME * 2 and _WEB.match(url) is not None,
             "matched_by": difference.matched_by,
             "old": _row(difference.old),
@@ -108,7 +108,7 @@ def row_json(difference: Difference) -> bytes:
                     "came": extractor in difference.came,
                     "states": [v.states[i] for v in (difference.old, difference.new) if v],
                     "errors": [
-                        _short(v.errors[i] or "", LONGEST_ERROR)
+                        shortened(v.errors[i] or "", LONGEST_ERROR)
                         for v in (difference.old, difference.new)
                         if v
                     ],
@@ -253,10 +253,6 @@ def _pieces(segments: Sequence[str]) -> Iterator[tuple[str, bool]]:
         yield segment[:start], False
         yield core, True
         yield segment[start + len(core) :], False
-
-
-def _short(text: str, longest: int) -> str:
-    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def _json(value: Any) -> bytes:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from selection import score
 from selection.model import Candidate, Decision, Rule, State
+from selection.score import TIE_WIDTH_TEXT
 
-_TIE = f"{score.as_float(score.TIE_WIDTH):g}"
 _SCORE = score.formula("shared", "consensus", "shingles")
 
 
@@ -83,8 +83,8 @@ TERMS: Mapping[str, Term] = _terms(
     ),
     (
         "tie",
-        f"The texts whose scores are at most {_TIE} below the best score. Of these, the text with "
-        "the fewest shingles is picked.",
+        f"The texts whose scores are at most {TIE_WIDTH_TEXT} below the best score. Of these, "
+        "the text with the fewest shingles is picked.",
         ("6.1", "6.3"),
     ),
     (
@@ -128,13 +128,13 @@ RULES: Mapping[str, Term] = _rules(
     ),
     (
         Rule.SCORE,
-        f"One text has the best score, and no other is within {_TIE} of it.",
+        f"One text has the best score, and no other is within {TIE_WIDTH_TEXT} of it.",
         ("6.2",),
     ),
     (
         Rule.TIE_FEWEST_SHINGLES,
-        f"Several texts are within {_TIE} of the best score; the one with the fewest shingles is "
-        "picked. At equal agreement, the text with less surplus wins.",
+        f"Several texts are within {TIE_WIDTH_TEXT} of the best score; the one with the "
+        "fewest shingles is picked. At equal agreement, the text with less surplus wins.",
         ("6.3",),
     ),
     (
@@ -186,8 +186,8 @@ STEPS: Sequence[tuple[str, str]] = (
     ),
     (
         "Pick",
-        f"The best score wins. Of texts within {_TIE} of the best (a [tie]), the one with the "
-        "fewest shingles wins. Without a consensus, sizes decide.",
+        f"The best score wins. Of texts within {TIE_WIDTH_TEXT} of the best (a [tie]), the "
+        "one with the fewest shingles wins. Without a consensus, sizes decide.",
     ),
 )
 
@@ -214,7 +214,7 @@ def reason(decision: Decision) -> str:
         case Rule.SINGLE:
             return _single(active[0])
         case Rule.SCORE:
-            return f"the best score, more than {_TIE} ahead of {_names(others)}"
+            return f"the best score, more than {TIE_WIDTH_TEXT} ahead of {_names(others)}"
         case Rule.TIE_FEWEST_SHINGLES | Rule.TIE_PRIORITY:
             return _tie(decision, [c for c in others if c.extractor in decision.pool])
         case Rule.MEDIAN | Rule.MEDIAN_PRIORITY:
@@ -241,7 +241,7 @@ def _tie(decision: Decision, rivals: Sequence[Candidate]) -> str:
     pick = next(c for c in decision.candidates if c.extractor is decision.extractor)
     equal = [c for c in rivals if c.shingles == pick.shingles]
     larger = [c for c in rivals if c.shingles != pick.shingles]
-    compared = f"within {_TIE} of {_possessive(rivals)}"
+    compared = f"within {TIE_WIDTH_TEXT} of {_possessive(rivals)}"
     if not equal:
         return f"{compared}, with fewer shingles"
     if not larger:

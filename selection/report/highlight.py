@@ -7,11 +7,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from selection.report.offsets import OffsetMap, offset_map
-from selection.text.shingles import SHINGLE_TOKENS, shingles
+from selection.text.shingles import SHINGLE_BYTES, SHINGLE_TOKENS, shingles
 from selection.text.vocabulary import ID_BYTES, pack_words
 
 _WORD = re.compile(r"\S+")
-_WIDTH = SHINGLE_TOKENS * ID_BYTES
 
 
 def segments_of(texts: Sequence[str]) -> list[list[str]]:
@@ -58,7 +57,7 @@ def _common_tokens(tokens: bytes, counts: Counter[bytes]) -> bytearray:
     """Return one byte a token: 1 if one of its shingles occurs in at least two texts."""
     found = bytearray(len(tokens) // ID_BYTES)
     for first in range(max(1, len(found) - SHINGLE_TOKENS + 1)):
-        shingle = tokens[first * ID_BYTES : first * ID_BYTES + _WIDTH]
+        shingle = tokens[first * ID_BYTES : first * ID_BYTES + SHINGLE_BYTES]
         if counts[shingle] > 1:
             length = len(shingle) // ID_BYTES
             found[first : first + length] = b"\1" * length

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 from urllib.parse import quote
@@ -130,18 +130,39 @@ def index_from(page: str, folder: str) -> str:
     return "../" * page.removeprefix(os.path.join(folder, "")).count("/") + INDEX
 
 
-def write_index(rows: Sequence[Row], folder: str, roots: Sequence[str] = ()) -> str:
-    """Write the index of a folder of reports, complete or not at all, and return its path.
+@dataclass(frozen=True, slots=True)
+class Index:
+    """A written index.
+
+    Attributes:
+        path: the page.
+        rows: the batches.
+    """
+
+    path: str
+    rows: Sequence[Row]
+
+
+def write_index(rows: Iterable[Row], folder: str, roots: Sequence[str] = ()) -> Index:
+    """Write the index of a folder of reports, complete or not at all.
 
     Args:
-        rows: the batches, in the order of the page.
+        rows: the batches, in the order of the page. The first is requested when the index can be
+            written, so that a folder that is not writable is found before a report is made.
         folder: the folder of the pages; it exists.
         roots: as for ``select_file``.
 
     Raises:
         SelectionError: as ``select_file``, about the output.
     """
-    path = index_of(folder)
+    with open_output(index_of(folder), NoInput(), roots) as file:
+        complete = list(rows)
+        for piece in _render(complete):
+            file.write((piece,))
+    return Index(file.path, complete)
+
+
+def _render(rows: Sequence[Row]) -> Iterator[bytes]:
     done = [row for row in rows if row.failure is None]
     totals = Row(
         path="",
@@ -150,15 +171,12 @@ def write_index(rows: Sequence[Row], folder: str, roots: Sequence[str] = ()) -> 
         low_agreement=sum(row.low_agreement for row in done),
         fallbacks=sum(row.fallbacks for row in done),
     )
-    with open_output(path, NoInput(), roots) as file:
-        for piece in rendering.static_page(
-            "index.html",
-            "index.js",
-            rows=rows,
-            totals=totals,
-            failed=len(rows) - len(done),
-            extractors=list(Extractor),
-            low_agreement=LOW_AGREEMENT,
-        ):
-            file.write((piece,))
-    return path
+    return rendering.static_page(
+        "index.html",
+        "index.js",
+        rows=rows,
+        totals=totals,
+        failed=len(rows) - len(done),
+        extractors=list(Extractor),
+        low_agreement=LOW_AGREEMENT,
+    )

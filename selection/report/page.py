@@ -32,6 +32,7 @@ from selection.report.batch_warnings import BatchWarning
 from selection.report.charts import chart
 from selection.report.glossary import RULES, STEPS, TERMS, named_terms, reason
 from selection.report.highlight import segments_of
+from selection.report.rendering import shortened
 from selection.report.spool import RankedSpool
 from selection.score import formula
 from selection.stream.parts import Article
@@ -78,9 +79,9 @@ def row_json(stats: ArticleStats, article: Article) -> bytes:
     return _json(
         [
             stats.index,
-            _short(stats.id, LONGEST_NAME),
-            _short(stats.name, LONGEST_NAME),
-            _short(stats.url, LONGEST_NAME * 2),
+            stats.id and shortened(stats.id, LONGEST_NAME),
+            shortened(stats.name, LONGEST_NAME),
+            stats.url and shortened(stats.url, LONGEST_NAME * 2),
             _EXTRACTORS.index(decision.extractor),
             _RULES.index(decision.rule),
             _rounded(stats.agreement),
@@ -185,10 +186,6 @@ def _candidate(candidate: Candidate) -> list[Any]:
     ]
 
 
-def _short(text: str | None, longest: int) -> str | None:
-    return text if text is None or len(text) <= longest else text[: longest - 1] + "…"
-
-
 def _rounded(number: float | None) -> float | None:
     return None if number is None else round(number, 6)
 
@@ -205,6 +202,6 @@ def _texts(article: Article) -> list[str]:
 def _error(value: object) -> str | None:
     if value is None or value in ("", []):
         return None
-    return _short(
+    return shortened(
         value if isinstance(value, str) else "an error that is not a string", LONGEST_ERROR
     )

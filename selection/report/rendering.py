@@ -91,6 +91,11 @@ def static_page(
     return (piece.encode("utf-8", "backslashreplace") for piece in pieces)
 
 
+def shortened(text: str, longest: int) -> str:
+    """Cut a text that has more than ``longest`` characters and mark the cut."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
 def _data(escaped: bytes) -> Markup:
     """Return JSON as markup: the page has escaped what could end its block."""
     return Markup(escaped.decode())

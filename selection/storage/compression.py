@@ -105,7 +105,7 @@ class Format:
             level: the compression level; None: the format's default.
 
         Raises:
-            CompressionLevelError: the format has no such level.
+            CompressionLevelError: the format does not have the level.
             ExtraMissingError: the library for the format is not installed.
         """
         first, last = self.levels

@@ -11,6 +11,9 @@ from selection.storage.address import SCHEMES
 _BUCKET = re.compile(r"[A-Za-z0-9$][A-Za-z0-9._-]*")
 _LONGEST_KEY = 1024  # bytes, of S3 and Google; Azure allows as many characters
 
+#: What to write in place of a pattern.
+NO_PATTERN = "an address is not a pattern; name several objects, or a folder with / at its end"
+
 
 @dataclass(frozen=True, slots=True)
 class Address:
@@ -61,7 +64,9 @@ def parse_address(name: str) -> Address:
 
 
 def _fault_of_key(key: str) -> str | None:
-    if re.search(r"[\x00-\x1f\x7f\ud800-\udfff\\?#]", key):
+    if "?" in key:
+        return f"a key cannot have ?; {NO_PATTERN}"
+    if re.search(r"[\x00-\x1f\x7f\ud800-\udfff\\#]", key):
         return "a key cannot have control characters, lone surrogates, \\, ? or #"
     if len(key.encode()) > _LONGEST_KEY:
         return f"a key cannot have more than {_LONGEST_KEY} bytes"

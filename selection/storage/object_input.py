@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from concurrent.futures import Future
+from glob import has_magic
 from typing import TYPE_CHECKING, NoReturn
 
 from selection.errors import (
@@ -19,7 +20,8 @@ from selection.errors import (
     ReadError,
     SelectionError,
 )
-from selection.storage.object_address import Address, parse_address
+from selection.storage.names import is_batch
+from selection.storage.object_address import NO_PATTERN, Address, parse_address
 from selection.storage.object_store import (
     Fault,
     fault_of,
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 #: How many bytes one request reads. Two such ranges are buffered: one that is read, and the
-#: next one, which is on its way. Their two buffers are filled over and over, in small pieces:
+#: next one, which is being received. Their two buffers are filled over and over, in small pieces:
 #: blocks of this size that several threads allocate and free stay with the allocator. Measured
 #: with glibc on 1 GB: a peak of 117 MB where each range was a new block.
 RANGE = 8 << 20
@@ -59,7 +61,7 @@ class ObjectInput:
     Raises:
         InputError: it does not exist, is denied, is outside the roots or is not an object.
         CredentialsError: the credentials are wrong or missing.
-        EndpointError: the store has no such host, or its URL is wrong.
+        EndpointError: the host of the store does not exist, or its URL is wrong.
         ExtraMissingError: the library is not installed.
         ReadError: the store cannot be reached now.
 
@@ -207,9 +209,11 @@ def refusal(error: Exception, path: str) -> SelectionError:
     if error_of_setup := setup_error(fault, words, path):
         return error_of_setup
     if fault is Fault.MISSING_OBJECT:
-        return InputObjectMissingError("there is no such object in the bucket", path=path)
+        return InputObjectMissingError(
+            f"the object does not exist in this bucket{_other_form(path)}", path=path
+        )
     if fault is Fault.MISSING_BUCKET:
-        return InputBucketMissingError("there is no such bucket", path=path)
+        return InputBucketMissingError("the bucket does not exist", path=path)
     if fault is Fault.DENIED:
         return InputDeniedError(
             "this object may not be read, or does not exist; check the permissions", path=path
@@ -219,11 +223,22 @@ def refusal(error: Exception, path: str) -> SelectionError:
     return ReadError(f"reading from the object store failed: {words}", path=path)
 
 
+def _other_form(path: str) -> str:
+    """Return what to write in place of an address that looks like a pattern or a folder."""
+    if has_magic(path):
+        return f"; {NO_PATTERN}"
+    return "" if is_batch(path) else "; the address of a folder ends in /"
+
+
 def _parsed(path: str) -> Address:
     try:
         address = parse_address(path)
     except ValueError as error:
         raise InputNameError(str(error), path=path.encode("utf-8", "replace").decode()) from None
+    if address.is_folder and not path.endswith("/"):
+        raise InputNotFileError(
+            f"this is a bucket; name an object, {path}/KEY, or a folder, {path}/", path=path
+        )
     if address.is_folder:
         raise InputNotFileError("this is a folder; name an object", path=path)
     return address

@@ -62,7 +62,7 @@ class ObjectOutput:
     Raises:
         OutputError: it cannot be made there, or it is the input.
         CredentialsError: the credentials are wrong or missing.
-        EndpointError: the store has no such host, or its URL is wrong.
+        EndpointError: the host of the store does not exist, or its URL is wrong.
         ExtraMissingError: the library is not installed.
         WriteError: writing it failed.
     """
@@ -167,7 +167,7 @@ class ObjectOutput:
         if error_of_setup := setup_error(fault, words, self.path):
             return error_of_setup
         if fault is Fault.MISSING_BUCKET:
-            return OutputBucketMissingError("there is no such bucket to write to", path=self.path)
+            return OutputBucketMissingError("the bucket to write to does not exist", path=self.path)
         if fault is Fault.DENIED:
             return OutputDeniedError(
                 "this object may not be written; check the permissions", path=self.path

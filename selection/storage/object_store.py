@@ -67,6 +67,9 @@ _CREDENTIAL_CODES = re.compile(
     "|AuthorizationHeaderMalformed|RequestTimeTooSkewed|AuthenticationFailed"
     "|InvalidAuthenticationInfo|InvalidSecurity"
 )
+# Azure's message of a wrong key. Azurite sends it with another code, AuthorizationFailure, which is
+# that of a refusal by the network rules of Azure.
+_NOT_AUTHENTICATED = "Server failed to authenticate the request"
 # The addresses at which a machine of a cloud asks for its credentials.
 _CREDENTIAL_SERVICES = re.compile(
     r"/latest/(?:api/token|meta-data)|computeMetadata|metadata/identity|oauth2|sts\.|credential",
@@ -97,7 +100,7 @@ def fault_of(error: Exception) -> tuple[Fault, str]:
     words = f"{status or ''} {code}".strip()
     if status == 412:
         return Fault.CHANGED, words
-    if status == 401 or _CREDENTIAL_CODES.fullmatch(code):
+    if status == 401 or _CREDENTIAL_CODES.fullmatch(code) or _NOT_AUTHENTICATED in first:
         return Fault.CREDENTIALS, words
     if status == 403:
         return Fault.DENIED, words

@@ -22,6 +22,7 @@ blocks that were never committed after a week, and a bucket of Google needs a li
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from obstore.store import S3Store
 
 _ABANDONED = timedelta(hours=1)
+_UPLOAD_MARKERS = {"key-marker": "NextKeyMarker", "upload-id-marker": "NextUploadIdMarker"}
+_PART_MARKERS = {"part-number-marker": "NextPartNumberMarker"}
 
 
 class Uploads:
@@ -97,10 +100,11 @@ class Uploads:
         return Record(self._url, self._key, before)
 
     def _initiated(self) -> dict[str, datetime]:
-        query = f"{self._url}?uploads&prefix={quote(self._key, safe='')}"
-        found = _answer(self._store(query), "ListMultipartUploads")
+        """Return when each unfinished upload of this object began, by its id."""
+        url = f"{self._url}?uploads&prefix={quote(self._key, safe='')}"
         return {
             _text(upload, "UploadId"): _time(upload, "Initiated")
+            for found in self._answers(url, "ListMultipartUploads", _UPLOAD_MARKERS)
             for upload in found.iterfind("{*}Upload")
             if _text(upload, "Key") == self._key
         }
@@ -115,15 +119,35 @@ class Uploads:
 
     def parts(self, upload: str) -> list[datetime]:
         """Return when each part of an upload was added."""
-        times: list[datetime] = []
-        marker = "0"
-        while True:  # an answer has 1,000 parts at most, those with the lowest numbers first
-            query = f"{self._of(upload)}&part-number-marker={marker}"
-            found = _answer(self._store(query), "ListParts")
-            times += (_time(part, "LastModified") for part in found.iterfind("{*}Part"))
-            before, marker = marker, _text(found, "NextPartNumberMarker")
-            if _text(found, "IsTruncated") != "true" or marker in ("", before):
-                return times
+        answers = self._answers(self._of(upload), "ListParts", _PART_MARKERS)
+        return [
+            _time(part, "LastModified") for found in answers for part in found.iterfind("{*}Part")
+        ]
+
+    def _answers(
+        self, url: str, operation: str, markers: Mapping[str, str]
+    ) -> Iterator[ElementTree.Element]:
+        """Yield the answers to a request for a list, of which each has 1,000 entries at most.
+
+        Args:
+            url: the request.
+            operation: its name.
+            markers: for each parameter that names the place in the list, the element of an
+                answer that has its next value.
+        """
+        place = ""
+        while True:
+            found = _answer(self._store(url + place), operation)
+            yield found
+            before, place = (
+                place,
+                "".join(
+                    f"&{name}={quote(_text(found, element), safe='')}"
+                    for name, element in markers.items()
+                ),
+            )
+            if _text(found, "IsTruncated") != "true" or place == before:
+                return
 
     def _of(self, upload: str) -> str:
         return f"{self._url}/{quote(self._key)}?uploadId={quote(upload, safe='')}"

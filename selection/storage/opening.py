@@ -124,7 +124,7 @@ def open_output(
         level: the compression level, if it is compressed; None: the format's default.
 
     Raises:
-        CompressionLevelError: the format has no such level.
+        CompressionLevelError: the format does not have the level.
         ExtraMissingError: the library for the format is not installed.
     """
     output: Output

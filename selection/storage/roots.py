@@ -40,6 +40,18 @@ def is_file_inside(roots: Sequence[str], path: str, opened: os.stat_result) -> b
     return any(os.path.commonpath([folder, real[0]]) == folder for folder in folders)
 
 
+def is_folder_inside(roots: Sequence[str], path: str) -> bool:
+    """Return whether a folder that does not exist yet would be in one of the roots.
+
+    Without roots it would.
+    """
+    if not roots:
+        return True
+    folder = os.path.realpath(path)
+    folders = [os.path.realpath(root) for root in roots if not is_address(root)]
+    return any(os.path.commonpath([root, folder]) == root for root in folders)
+
+
 def _real(path: str) -> tuple[str, os.stat_result] | None:
     """Return the path without links and the status of that file, None if there is not one."""
     try:

@@ -6,9 +6,8 @@ from selection.text.overlap import Counts
 from selection.text.vocabulary import ID_BYTES, pack_texts, token_count
 
 SHINGLE_TOKENS = 5
-
-_STEP = ID_BYTES
-_WIDTH = SHINGLE_TOKENS * ID_BYTES
+#: The size of a shingle in a packed text.
+SHINGLE_BYTES = SHINGLE_TOKENS * ID_BYTES
 
 
 def measure(one: str, two: str, three: str) -> Counts:
@@ -36,9 +35,11 @@ def measure(one: str, two: str, three: str) -> Counts:
 
 def shingles(packed: bytes) -> set[bytes]:
     """Return the windows of five tokens of a packed text, or its one shorter shingle."""
-    if len(packed) < _WIDTH:
+    if len(packed) < SHINGLE_BYTES:
         return {packed} if packed else set()
-    return {packed[i : i + _WIDTH] for i in range(0, len(packed) - _WIDTH + 1, _STEP)}
+    return {
+        packed[i : i + SHINGLE_BYTES] for i in range(0, len(packed) - SHINGLE_BYTES + 1, ID_BYTES)
+    }
 
 
 def _both(one: set[bytes], other: set[bytes]) -> set[bytes]:

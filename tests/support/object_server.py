@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote, urlsplit
 from urllib.request import Request, urlopen
 from xml.etree import ElementTree
 
@@ -159,10 +159,12 @@ class Proxy:
 
     Attributes:
         signs: whether it replaces the authorization of a request by one that the server accepts.
+        uploads: the number of unfinished uploads in an answer, as of S3; the server gives all.
     """
 
     server: ObjectServer
     signs: bool = False
+    uploads: int | None = None
     port: int = 0
     breaks: list[Break] = field(default_factory=list)
     seen: list[Seen] = field(default_factory=list)
@@ -206,6 +208,27 @@ def running_proxy(server: ObjectServer, *, signs: bool = False) -> Iterator[Prox
             thread.join(SECONDS)
 
 
+def _some_uploads(content: bytes, path: str, size: int) -> bytes:
+    """Return the part of a list of uploads that S3 gives: those behind the markers of a request.
+
+    Uploads of one key are in the order in which they began, here the one of the server.
+    """
+    query = parse_qs(urlsplit(path).query)
+    root = ElementTree.fromstring(content)
+    uploads = sorted(root.iterfind("{*}Upload"), key=lambda each: each.findtext("{*}Key", ""))
+    names = [tuple(each.findtext(f"{{*}}{n}", "") for n in ("Key", "UploadId")) for each in uploads]
+    marker = tuple(query.get(name, [""])[0] for name in ("key-marker", "upload-id-marker"))
+    begin = names.index(marker) + 1 if any(marker) else 0
+    for each in (*uploads[:begin], *uploads[begin + size :]):
+        root.remove(each)
+    if names[begin + size :]:
+        (truncated,) = root.iterfind("{*}IsTruncated")
+        truncated.text = "true"
+        for name, text in zip(("NextKeyMarker", "NextUploadIdMarker"), names[begin + size - 1]):
+            ElementTree.SubElement(root, name).text = text
+    return ElementTree.tostring(root)
+
+
 class _Handler(BaseHTTPRequestHandler):
     proxy: Proxy
 
@@ -238,6 +261,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         finally:
             upstream.close()
+        if self.proxy.uploads and self.command == "GET" and "?uploads" in self.path:
+            content = _some_uploads(content, self.path, self.proxy.uploads)
         if fault.after:
             fault.after()
         if fault.drop:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from redis import Redis
 from rq.scheduler import RQScheduler
 
+from selection.nouns import counted
 from selection.storage.address import is_address
 from worker.checks.check_result import CheckResult
 from worker.settings import SELECTION_WORKER, Settings
@@ -61,15 +62,15 @@ def _serializers(found: Sequence[WorkerRegistration], settings: Settings) -> Ite
         yield CheckResult(
             "serializer",
             "error",
-            f"{len(stock)} workers are stock RQ workers and cannot read this producer's JSON "
-            f"jobs; start them with RQ_WORKER_CLASS={SELECTION_WORKER}",
+            f"{counted(len(stock), 'stock RQ worker')} cannot read this producer's JSON jobs; "
+            f"start all workers with RQ_WORKER_CLASS={SELECTION_WORKER}",
         )
     elif not settings.uses_json and len(stock) < len(found):
         yield CheckResult(
             "serializer",
             "error",
-            f"{len(found) - len(stock)} workers refuse this producer's pickles; "
-            f"set RQ_WORKER_CLASS={SELECTION_WORKER} here",
+            f"{counted(len(found) - len(stock), 'SelectionWorker')} cannot read this producer's "
+            f"pickles; set RQ_WORKER_CLASS={SELECTION_WORKER} here",
         )
 
 
@@ -89,7 +90,11 @@ def scheduler(connection: Redis, settings: Settings) -> Iterator[CheckResult]:
         yield CheckResult("scheduler", "ok", "alive")
         return
     waiting = read_backlog(connection, settings).counts[JobState.SCHEDULED]
-    what = f"none, and {waiting:,} delayed jobs wait" if waiting else "none"
+    what = (
+        f"none, and {counted(waiting, 'delayed job waits', 'delayed jobs wait')}"
+        if waiting
+        else "none"
+    )
     command = f"rq worker --with-scheduler {settings.queue}"
     message = f"{what}; retries have no delay; start a worker with: {command}"
     yield CheckResult("scheduler", "error" if waiting else "warning", message)
@@ -105,7 +110,9 @@ def queue(connection: Redis, settings: Settings) -> Iterator[CheckResult]:
     message = f"{depth} waiting, the first for {age:.0f} s"
     yield CheckResult("queue", "warning" if age > _LONG_WAIT else "ok", message)
     if deferred := backlog.counts[JobState.DEFERRED]:
-        yield CheckResult("deferred", "ok", f"{deferred} jobs wait for other jobs")
+        yield CheckResult(
+            "deferred", "ok", counted(deferred, "job waits for another", "jobs wait for other jobs")
+        )
 
 
 def roots(settings: Settings) -> Iterator[CheckResult]:
@@ -207,7 +214,7 @@ def _outputs(upcoming: Iterable[Record], ended: Iterable[JobStatus]) -> Iterator
         if problem:
             yield CheckResult("outputs", "error", f"{folder} {problem}")
     if sizes and not any(problems.values()):
-        folders = "1 folder" if len(sizes) == 1 else f"{len(sizes)} folders"
+        folders = counted(len(sizes), "folder")
         yield CheckResult("outputs", "ok", f"{folders} can be written from here")
 
 

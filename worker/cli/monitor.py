@@ -18,7 +18,7 @@ from worker.settings import Settings
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per check.")
 def doctor(as_json: bool) -> int:
-    """Check for what stops or loses batches, and advise.
+    """Check what can stop or lose batches, and say what to do.
 
     \b
     Example:

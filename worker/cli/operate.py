@@ -44,7 +44,9 @@ _LISTED = [state for state in JobState if state not in (JobState.HANDED_BACK, Jo
 def status(
     jobs: Sequence[str], failed: bool, states: Sequence[str], limit: int, as_json: bool
 ) -> int:
-    """Show each JOB, or the newest jobs, the last changed first.
+    """Show each JOB, or the newest jobs.
+
+    The job that changed last comes first.
 
     \b
     Examples:
@@ -75,8 +77,8 @@ def status(
 def watch(interval: float) -> None:
     """Show the queue, its workers and its jobs live.
 
-    Ends with q or Ctrl-C. The arrow keys, j, k, Space, Page Up and Page Down scroll.
-    Without a terminal, it prints one view and ends.
+    q or Ctrl-C ends the command. The arrow keys, j, k, Space, Page Up and Page Down
+    scroll. Without a terminal, the command prints one view and ends.
 
     \b
     Example:
@@ -95,7 +97,9 @@ def watch(interval: float) -> None:
 @click.argument("jobs", metavar="[JOB...]", nargs=-1)
 @click.option("--failed", is_flag=True, help="Retry all failed jobs.")
 def retry(jobs: Sequence[str], failed: bool) -> int:
-    """Enqueue failed jobs again, with all their retries.
+    """Enqueue jobs again that failed, were stopped or were canceled.
+
+    They get all their retries again.
 
     \b
     Examples:

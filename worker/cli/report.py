@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from selection.cli.report_folder import PageOptions
     from selection.report.index import Row
 
-_ENDED = (JobState.FINISHED, JobState.FAILED, JobState.STOPPED)
+_REPORTED = (JobState.FINISHED, JobState.FAILED, JobState.STOPPED)
 
 
 @click.command()
@@ -40,13 +40,15 @@ _ENDED = (JobState.FINISHED, JobState.FAILED, JobState.STOPPED)
     default=100,
     help="Largest number of jobs; 100 by default, 0 for all.",
 )
-@click.option("--text-limit", type=Bytes(), help="Most text in a page, by default 5M.")
+@click.option(
+    "--text-limit", type=Bytes(), help="Largest size of the texts in a page; 5M by default."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON objects and write no page.")
 def report(output: str, limit: int, text_limit: int | None, as_json: bool) -> int:
     """Write a folder of reports on the newest jobs that have ended.
 
     The page of a finished job is made from its output. A job that failed is a row of the
-    index with its error. The last job of a batch counts.
+    index with its error. Of several jobs of one batch, only the last has a row.
 
     \b
     Examples:
@@ -58,7 +60,7 @@ def report(output: str, limit: int, text_limit: int | None, as_json: bool) -> in
     from selection.cli.report_folder import PageOptions, finish, print_rows
 
     settings = Settings.from_environment()
-    jobs = newest_jobs(settings.connect(), settings, _ENDED, limit or None)
+    jobs = newest_jobs(settings.connect(), settings, _REPORTED, limit or None)
     options = PageOptions(text_limit, settings.roots, writes=not as_json)
     rows = rows_of_jobs(jobs, output, options)
     if as_json:

@@ -12,7 +12,7 @@ from rq.job import Job
 
 from selection.batch import Summary
 from selection.cli.messages import log, log_error, log_left_out, log_warnings, progress
-from selection.cli.options import FILE
+from selection.cli.options import file_options
 from selection.cli.pages import means_folder, plan_pages
 from selection.cli.plan import Plan, make_folder, plan
 from selection.cli.printable import printable
@@ -30,13 +30,12 @@ from worker.state.status import JobStatus, read_jobs
 
 
 @click.command()
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=FILE)
-@click.option("-o", "--output", type=FILE, help="As of 'selection run'.")
-@click.option("--output-dir", type=FILE, help="Write into this folder.")
-@click.option("-r", "--recursive", is_flag=True, help="Include subfolders.")
+@file_options
 @click.option("--wait", is_flag=True, help="Wait until all jobs have ended.")
 @click.option("--force", is_flag=True, help="Select files again that look unchanged.")
-@click.option("--json", "as_json", is_flag=True, help="Print only one JSON object per job.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object per job, and no table."
+)
 def enqueue(
     files: Sequence[str],
     output: str | None,
@@ -48,10 +47,9 @@ def enqueue(
 ) -> int:
     """Enqueue each FILE: a batch, a pattern or a folder.
 
-    Outputs (*_selected.json) are left out. A file that is enqueued already and has not
-    changed (by size and time) stays one job; with --force it is selected again. With
-    --wait the exit code is that of the first failure. Files and output options mean the
-    same as for 'selection run'.
+    FILEs and output options mean the same as for 'selection run'. A file that was enqueued
+    before and has not changed, by size and time, remains one job; with --force it is
+    selected again. With --wait the exit code is that of the first failure.
 
     \b
     Examples:
@@ -95,7 +93,7 @@ def _enqueue_all(
     errors: list[SelectionError] = list(planned.errors)
     for batch in planned.batches:
         try:
-            make_folder(batch)
+            make_folder(batch, settings.roots)
             jobs.append(
                 enqueue_batch(
                     batch.path,
@@ -113,14 +111,13 @@ def _enqueue_all(
 
 
 @click.command()
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=FILE)
-@click.option("-o", "--output", type=FILE, help="As of 'selection run'.")
-@click.option("--output-dir", type=FILE, help="Write into this folder.")
-@click.option("-r", "--recursive", is_flag=True, help="Include subfolders.")
+@file_options
 @click.option(
     "--workers", type=click.IntRange(min=1), default=1, help="Number of workers; 1 by default."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print only one JSON object per job.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object per job, and no table."
+)
 def local(
     files: Sequence[str],
     output: str | None,
@@ -131,11 +128,12 @@ def local(
 ) -> int:
     """Process FILEs with a private server and workers.
 
-    Both are stopped afterwards. The report of one file, <name>_report.html, is written
-    beside it; those of several files or a folder are written with an index to
-    selection_report/ beside the outputs. Files and output options mean the same as for
-    'selection run'. The server is that of the extra 'embedded', or valkey-server or
-    redis-server on PATH.
+    Server and workers are stopped afterwards. The server is that of the extra 'embedded',
+    or valkey-server or redis-server on PATH. FILEs and output options mean the same as for
+    'selection run'.
+
+    The report of one file, <name>_report.html, is written beside it. The reports of several
+    files or a folder are written with an index to selection_report/ beside the outputs.
 
     \b
     Examples:

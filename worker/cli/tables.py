@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from selection.cli.printable import printable
+from selection.cli.tables import shorten
 from worker.checks.check_result import CheckResult
 from worker.state.job_state import JobState
 from worker.state.status import Backlog, Fleet, JobStatus
@@ -38,30 +39,11 @@ class ShortPath:
         self._text = printable(text)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield Text(shortened(self._text, options.max_width), no_wrap=True)
+        yield Text(shorten(self._text, options.max_width), no_wrap=True)
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
         length = cell_len(self._text)
         return Measurement(min(length, _LEAST_OF_A_PATH), length)
-
-
-def shortened(text: str, width: int) -> str:
-    """Return the text with its middle left out, so that it takes at most ``width`` cells."""
-    if cell_len(text) <= width:
-        return text
-    # The end of a path is more specific than its beginning.
-    room = max(width - 1, 0)
-    head = _fitting(text, room // 3)
-    tail = _fitting(text[::-1], room - cell_len(head))[::-1]
-    return f"{head}…{tail}"
-
-
-def _fitting(text: str, width: int) -> str:
-    """Return the longest beginning of the text that fits into ``width`` cells."""
-    part = text[:width]
-    while cell_len(part) > width:
-        part = part[:-1]
-    return part
 
 
 def fleet_view(fleet: Fleet) -> RenderableType:

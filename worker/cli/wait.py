@@ -19,7 +19,8 @@ from rich.progress import (
 )
 
 from selection.cli.messages import log
-from selection.cli.printable import counted, printable
+from selection.cli.printable import printable
+from selection.nouns import counted
 from worker.settings import Settings
 from worker.state.job_state import ENDED, JobState
 from worker.state.status import JobStatus, read_jobs

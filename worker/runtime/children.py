@@ -28,10 +28,20 @@ def set_up_child(parent: int, connection: Redis) -> None:
     _close_inherited(connection)
 
 
+def signal_at_end_of_parent(number: int) -> bool:
+    """Let the system send this process a signal when its parent ends.
+
+    Returns:
+        Whether the system can: only Linux does.
+    """
+    if _LIBC is None:
+        return False
+    _LIBC.prctl(_PR_SET_PDEATHSIG, number)
+    return True
+
+
 def _end_with(parent: int) -> None:
-    if _LIBC is not None:
-        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    else:
+    if not signal_at_end_of_parent(signal.SIGKILL):
         threading.Thread(target=_watch, args=(parent,), daemon=True).start()
     # The parent can have ended before.
     _end_without(parent)

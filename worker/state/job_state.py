@@ -172,7 +172,8 @@ def as_error(value: object) -> dict[str, Any] | None:
     return {name: field for name, field in error.items() if name in value}
 
 
-def _as_state(value: object) -> JobState | None:
+def as_state(value: object) -> JobState | None:
+    """Return a value if it is the name of a state, else None."""
     return _STATES.get(value) if isinstance(value, str) else None
 
 
@@ -180,7 +181,7 @@ _STATES: dict[str, JobState] = {state.value: state for state in JobState}
 
 
 _VALID: dict[str, Callable[[object], Any]] = {
-    "state": _as_state,
+    "state": as_state,
     "path": as_path,
     "output": as_path,
     "bytes_done": as_count,

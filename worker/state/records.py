@@ -22,6 +22,7 @@ from worker.state.job_state import (
     JobState,
     as_count,
     as_counts,
+    as_state,
     as_text,
     as_time,
     extra_fields,
@@ -30,7 +31,8 @@ from worker.state.serialized import Form, decompress, read, read_compressed
 
 _JOB = f"{RQ_KEY_PREFIX}:job:"
 _RESULTS = f"{RQ_KEY_PREFIX}:results:"
-_AT_ONCE = 200
+#: The number of jobs that one request reads.
+AT_ONCE = 200
 _MOST_SECONDS = 1e9
 _FIELDS = (
     "status",
@@ -41,7 +43,6 @@ _FIELDS = (
     "ended_at",
     "worker_name",
 )
-_STATES = {state.value: state for state in JobState}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,7 @@ def read_records(connection: Redis, ids: Iterable[str]) -> Iterator[Record | Non
     Some hundred are read at a time, so memory is bounded.
     """
     remaining = iter(ids)
-    while chunk := list(islice(remaining, _AT_ONCE)):
+    while chunk := list(islice(remaining, AT_ONCE)):
         with connection.pipeline(transaction=False) as pipeline:
             for name in chunk:
                 job, results = job_keys(name)
@@ -161,7 +162,7 @@ def _record(name: str, answer: Any, results: Any) -> Record | None:
     record = Record(
         id=name,
         status=status,
-        state=_STATES.get(status, JobState.QUEUED),
+        state=as_state(status) or JobState.QUEUED,
         payload=read_payload(raw["data"]),
         meta=meta,
         enqueued_at=as_time(texts.get("enqueued_at")),

@@ -21,10 +21,9 @@ from worker.settings import Settings
 from worker.state.events import STREAM
 from worker.state.job_state import ENDED as ENDED
 from worker.state.job_state import JobMeta, JobState
-from worker.state.records import Record, decode_id, job_keys, read_records
+from worker.state.records import AT_ONCE, Record, decode_id, job_keys, read_records
 from worker.state.registrations import WORKERS_OF_QUEUE, WorkerRegistration, read_registration
 
-_AT_ONCE = 200
 # More than any fleet runs at once; a forged registry must not fill the memory.
 _MOST_RUNNING = 1_000
 # The rate is that of the newest entries of the stream, unless they are older than this.
@@ -97,7 +96,7 @@ def newest_jobs(
     """
     wanted = set(states)
     kept = {_KEPT_WITH.get(state, state) for state in wanted} or {JobState.QUEUED, *_SORTED}
-    at_once = min(limit or _AT_ONCE, _AT_ONCE)
+    at_once = min(limit or AT_ONCE, AT_ONCE)
     keys = [key for key in _LISTS if JobState.QUEUED in kept]
     keys += [key for state, key in _SORTED.items() if state in kept]
     sources = [_newest(connection, key % settings.queue, at_once) for key in keys]
@@ -111,7 +110,7 @@ def newest_records(
     connection: Redis, settings: Settings, state: JobState, limit: int
 ) -> Iterator[Record]:
     """Read the jobs in RQ's registry for a state, the newest first."""
-    return islice(_newest(connection, _SORTED[state] % settings.queue, _AT_ONCE), limit)
+    return islice(_newest(connection, _SORTED[state] % settings.queue, AT_ONCE), limit)
 
 
 def next_records(connection: Redis, settings: Settings, limit: int) -> Iterator[Record]:
@@ -283,7 +282,7 @@ def read_fleet(connection: Redis, settings: Settings, last: int = 5) -> Fleet:
         # A scheduled job that has not run yet is not a retry.
         retrying=[
             status
-            for status in newest(_AT_ONCE, JobState.SCHEDULED, JobState.RETRYING)
+            for status in newest(AT_ONCE, JobState.SCHEDULED, JobState.RETRYING)
             if status.state is JobState.RETRYING
         ][:last],
         finished=newest(last, JobState.FINISHED),
