@@ -188,6 +188,7 @@ def test_every_language_has_articles_of_its_own(tmp_path: Path) -> None:
         assert set(text) & set(language.letters)
 
 
+@pytest.mark.slow
 def test_the_server_of_the_measurements_gives_ranges_and_joins_parts(tmp_path: Path) -> None:
     folder = tmp_path / "objects"
     folder.mkdir()

@@ -53,6 +53,7 @@ def sleeping() -> subprocess.Popen[str]:
     return subprocess.Popen([sys.executable, "-c", SLEEPING], stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 def test_a_line_that_never_comes_ends_the_process_and_shows_the_others() -> None:
     with sleeping() as process:
         with pytest.raises(AssertionError, match=r"no line with 'ended' in 1 s: began"):

@@ -73,6 +73,7 @@ def installers(folder: Path, *, apt_works: bool) -> Path:
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="apt-get is for root")
+@pytest.mark.slow
 def test_root_installs_chromium_with_apt_get(tmp_path: Path) -> None:
     calls = installers(tmp_path, apt_works=True)
     done = run_without_browser(tmp_path, "tests/support/browser.py", CI="true")

@@ -368,6 +368,7 @@ def test_a_signal_leaves_nothing_behind(tmp_path: Path, number: signal.Signals) 
     assert os.listdir(tmp_path) == ["long.json"]
 
 
+@pytest.mark.slow
 def test_progress_on_a_terminal_is_a_bar(tmp_path: Path) -> None:
     path = batches.write_long(tmp_path / "long.json", 300)
     with Terminal("run", str(path)) as terminal:

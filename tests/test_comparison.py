@@ -318,6 +318,7 @@ def long_batch(folder: Path, name: str, articles: int) -> Path:
     return selected(folder, name, made)
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_an_error_to_try_again_and_leaves_nothing(tmp_path: Path) -> None:
     # 3,000 texts are more than the cache of the database.
     old, new = (long_batch(tmp_path, name, 1500) for name in ("old", "new"))

@@ -325,6 +325,7 @@ def test_broken_lines_have_the_error_of_the_plain_file(
 
 
 @every_form
+@pytest.mark.slow
 def test_hostile_lines_have_the_output_of_the_same_articles_in_a_batch(
     form: Form, files: Files
 ) -> None:
@@ -353,6 +354,7 @@ def articles_of(data: bytes) -> list[bytes]:
 
 
 @every_form
+@pytest.mark.slow
 def test_a_hostile_batch_has_the_output_of_the_plain_file(form: Form, files: Files) -> None:
     for name, data in hostile_batches().items():
         expected = files.file(data)

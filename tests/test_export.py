@@ -79,6 +79,7 @@ def test_each_column_has_its_value(selected: Path) -> None:
     assert list(first) == [column.name for column in COLUMNS]
 
 
+@pytest.mark.slow
 def test_parquet_has_the_documented_types(selected: Path, tmp_path: Path) -> None:
     table = tmp_path / "t.parquet"
     assert run("export", selected, "-o", table).returncode == 0
@@ -95,6 +96,7 @@ def test_parquet_has_the_documented_types(selected: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("path", [*batches.REAL, None], ids=lambda path: path and path.name)
+@pytest.mark.slow
 def test_each_reader_of_parquet_finds_the_texts_of_the_picked_blocks(
     path: Path | None, tmp_path: Path
 ) -> None:

@@ -257,6 +257,7 @@ def test_without_its_library_a_zstd_file_names_the_extra(
     assert "deterministic-content-selection[compression]" in error.message
 
 
+@pytest.mark.slow
 def test_a_pool_decides_a_compressed_batch(tmp_path: Path) -> None:
     path = batches.write_long(tmp_path / "x.json", 200)
     expected = Path(select_file(path).output).read_bytes()
@@ -369,7 +370,7 @@ def test_a_bad_line_is_an_error_at_its_place_or_is_copied(
     assert (again.articles, again.skipped) == (2, 1)
 
 
-@pytest.mark.parametrize("size", [1, 511, 512, 600_000])
+@pytest.mark.parametrize("size", [1, 511, 512, pytest.param(600_000, marks=pytest.mark.slow)])
 def test_a_file_of_empty_lines_is_an_error_whatever_its_size(tmp_path: Path, size: int) -> None:
     (tmp_path / "x.jsonl").write_bytes(b"\n" * size)
     for options in (ReadOptions(), ReadOptions(skip_bad_lines=True)):

@@ -67,6 +67,7 @@ def test_the_command_lists_a_folder_and_verifies(google: Proxy) -> None:
     assert run("verify", "gs://bucket/in/a.json", outputs[0]).returncode == 0
 
 
+@pytest.mark.slow
 def test_a_failure_leaves_the_earlier_object(google: Proxy) -> None:
     google.server.put("a.json", b'{"articles": [{"padding": "%b"}, }' % (b"x" * (2 * PART)))
     google.server.put("b.json", b"before")

@@ -602,6 +602,7 @@ def test_parts_that_cannot_be_sent_end_the_run(proxy: Proxy, method: str) -> Non
     assert proxy.server.keys() == ["in/a.json"]
 
 
+@pytest.mark.slow
 def test_an_upload_that_another_run_aborts_is_retryable(store: ObjectServer) -> None:
     def aborted() -> None:
         with ObjectOutput(OUTPUT, ObjectInput(INPUT)) as output:
@@ -884,6 +885,7 @@ def test_files_and_objects_mix(batches: ObjectServer, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "target"), [("s3", "s3"), ("s3", "local"), ("local", "s3")], ids=" to ".join
 )
+@pytest.mark.slow
 def test_if_changed_keeps_the_outputs_of_unchanged_objects(
     source: str, target: str, batches: ObjectServer, tmp_path: Path
 ) -> None:

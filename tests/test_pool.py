@@ -54,7 +54,7 @@ def batch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return batches.write(path, articles, before=[{}], after={"articles": [1]})
 
 
-@pytest.mark.parametrize("jobs", [2, 4])
+@pytest.mark.parametrize("jobs", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_the_output_is_that_of_one_process(batch: Path, tmp_path: Path, jobs: int) -> None:
     alone = select_file(batch, tmp_path / "alone.json")
     together = select_file(batch, tmp_path / "together.json", jobs=jobs)
@@ -239,6 +239,7 @@ def small_batches(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_many_small_batches_are_selected_as_by_one_process(
     small_batches: Path, tmp_path: Path
 ) -> None:

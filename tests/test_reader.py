@@ -58,7 +58,7 @@ def batch_of(articles: int, length: int = 1) -> bytes:
     return json.dumps({"articles": [texts[index % 2] for index in range(articles)]}).encode()
 
 
-@pytest.mark.parametrize("length", [1, 200_000])
+@pytest.mark.parametrize("length", [1, pytest.param(200_000, marks=pytest.mark.slow)])
 def test_worker_processes_get_the_articles_of_an_input_that_they_cannot_open(
     opened: Opener, tmp_path: Path, length: int
 ) -> None:
