@@ -343,7 +343,7 @@ def _check(file: File, first: JobStatus | None, events: list[str]) -> Effects:
 def _check_keys(table: Table, form: Form, client: Redis) -> None:
     """Check that Redis keeps only the keys in KEPT after all lifetimes."""
     table.log(f"queue-soak: waiting {form.lifetime} s for lifetimes to end")
-    # A job that two workers ran, of which one was killed, begins once more when that is found.
+    # A job that two workers ran, of which one was killed, can begin again when that is found.
     end = time.monotonic() + form.calm + form.lifetime
     while (left := _keys_for_ever(client)) and time.monotonic() < end:
         time.sleep(0.5)

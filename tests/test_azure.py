@@ -37,12 +37,6 @@ def azure(running: AzureServer, monkeypatch: pytest.MonkeyPatch) -> AzureServer:
     return running
 
 
-def selected(content: bytes, folder: Path) -> bytes:
-    """Return what a run of the same batch on local files writes."""
-    (folder / "local.json").write_bytes(content)
-    return Path(select_file(folder / "local.json").output).read_bytes()
-
-
 @pytest.mark.parametrize("size", [1000, RANGE + PART])
 def test_a_batch_is_read_in_ranges_and_written_in_blocks(
     azure: AzureServer, tmp_path: Path, size: int
@@ -51,7 +45,7 @@ def test_a_batch_is_read_in_ranges_and_written_in_blocks(
     content = json.dumps({"articles": [article]}).encode()
     azure.put("in/a.json", content)
     assert select_file("az://box/in/a.json").output == "az://box/in/a_selected.json"
-    assert azure.get("in/a_selected.json") == selected(content, tmp_path)
+    assert azure.get("in/a_selected.json") == batches.selected(content, tmp_path)
     assert azure.names() == ["in/a.json", "in/a_selected.json"]
 
 
@@ -121,4 +115,4 @@ def test_a_worker_selects_a_blob(
     job = enqueue("az://box/a.json", connection=server.client(), settings=workers.settings)
     workers.start("--burst", **os.environ).wait(60)
     assert job.get_status(refresh=True) == "finished"
-    assert azure.get("a_selected.json") == selected(content, tmp_path)
+    assert azure.get("a_selected.json") == batches.selected(content, tmp_path)

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import batches
-from tests.support.command import SELECTION, run, shell
+from tests.support.command import SELECTION, run, run_without_root, shell
 from tests.support.process import SECONDS, frozen_while_it_writes, killed_after
 from tests.support.process import read as read_terminal
 
@@ -149,19 +149,6 @@ def test_exit_codes(batch: Path, arguments: Sequence[str], code: int) -> None:
     assert sorted(batch.parent.iterdir()) == before
 
 
-# Permissions do not bind root, so the child gives that up before it becomes the command.
-_AS_NOBODY = """
-import os, shutil, sys
-import selection.report.write
-from selection.cli.commands import main
-if os.getuid() == 0:
-    os.setgroups([])
-    os.setgid(65534)
-    os.setuid(65534)
-main()
-"""
-
-
 @pytest.mark.parametrize("arguments", ["run in", "explain in", "report in", "verify in in"])
 def test_a_file_without_read_permission_is_not_a_usage_error(arguments: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -169,14 +156,7 @@ def test_a_file_without_read_permission_is_not_a_usage_error(arguments: str) -> 
         path = Path(folder, "in")
         path.write_text('{"articles": []}')
         path.chmod(0)
-        done = subprocess.run(
-            [sys.executable, "-c", _AS_NOBODY, *arguments.split()],
-            capture_output=True,
-            text=True,
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
-            timeout=SECONDS,
-        )
+        done = run_without_root(*arguments.split(), cwd=Path(folder))
     assert done.returncode == 66
     assert "in: the file cannot be read; check its permissions" in done.stderr
 

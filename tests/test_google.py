@@ -33,12 +33,6 @@ def google(object_server: ObjectServer, monkeypatch: pytest.MonkeyPatch) -> Iter
         yield started
 
 
-def selected(content: bytes, folder: Path) -> bytes:
-    """Return what a run of the same batch on local files writes."""
-    (folder / "local.json").write_bytes(content)
-    return Path(select_file(folder / "local.json").output).read_bytes()
-
-
 @pytest.mark.parametrize("size", [1000, RANGE + PART])
 def test_a_batch_is_read_in_ranges_and_written_in_parts(
     google: Proxy, tmp_path: Path, size: int
@@ -47,7 +41,7 @@ def test_a_batch_is_read_in_ranges_and_written_in_parts(
     content = json.dumps({"articles": [article]}).encode()
     google.server.put("in/a.json", content)
     assert select_file("gs://bucket/in/a.json").output == "gs://bucket/in/a_selected.json"
-    assert google.server.get("in/a_selected.json") == selected(content, tmp_path)
+    assert google.server.get("in/a_selected.json") == batches.selected(content, tmp_path)
     assert google.server.keys() == ["in/a.json", "in/a_selected.json"]
     assert google.server.uploads() == []
     # Two whole parts of padding, and one of the rest.
@@ -114,4 +108,4 @@ def test_a_worker_selects_an_object(
     job = enqueue("gs://bucket/a.json", connection=server.client(), settings=workers.settings)
     workers.start("--burst", **os.environ).wait(60)
     assert job.get_status(refresh=True) == "finished"
-    assert google.server.get("a_selected.json") == selected(content, tmp_path)
+    assert google.server.get("a_selected.json") == batches.selected(content, tmp_path)

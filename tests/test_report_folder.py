@@ -25,8 +25,7 @@ from selection.model import Extractor
 from selection.report.index import Failure, Row, write_index
 from tests.support import batches
 from tests.support.browser import DESKTOP, PHONE, opened
-from tests.support.command import run
-from tests.support.process import SECONDS
+from tests.support.command import run, run_without_root
 from tests.support.queue_server import Workers
 from worker.cli.report import rows_of_jobs
 from worker.state.job_state import JobState
@@ -183,19 +182,6 @@ def test_an_index_that_cannot_be_replaced_is_one_error_before_any_page(folder: P
     assert names(reports) == []
 
 
-# Permissions do not bind root, so the child gives that up before it becomes the command.
-AS_NOBODY = """
-import os, sys
-import selection.report.write, selection.cli.report_folder
-from selection.cli.commands import main
-if os.getuid() == 0:
-    os.setgroups([])
-    os.setgid(65534)
-    os.setuid(65534)
-main()
-"""
-
-
 def test_a_folder_that_is_not_writable_is_one_error_before_any_page() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -203,14 +189,7 @@ def test_a_folder_that_is_not_writable_is_one_error_before_any_page() -> None:
             batches.write(folder / each, [batches.picks_readability()])
         (folder / "pages").mkdir(mode=0o555)
         folder.chmod(0o555)
-        done = subprocess.run(
-            [sys.executable, "-c", AS_NOBODY, "report", "a.json", "b.json", "--output=pages"],
-            capture_output=True,
-            text=True,
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
-            timeout=SECONDS,
-        )
+        done = run_without_root("report", "a.json", "b.json", "--output=pages", cwd=folder)
         folder.chmod(0o755)
         assert names(folder) == ["a.json", "b.json"]
     assert (done.returncode, done.stdout) == (73, "")

@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from selection import select_file
+
 EXAMPLE = Path(__file__).parents[2] / "examples" / "river_plate_extracted.json"
 # The sample of the repository and the batches that a variable names; see CONTRIBUTING.md.
 REAL = [
@@ -57,3 +59,10 @@ def write_long(path: Path, articles: int) -> Path:
     """
     text = " ".join(f"w{n}" for n in range(2000)) + " " + "\ufdfa" * 300
     return write(path, [article(text, text + " tail", "head " + text)] * articles)
+
+
+def selected(content: bytes, folder: Path) -> bytes:
+    """Return what a run of the same batch on local files writes."""
+    path = folder / "local.json"
+    path.write_bytes(content)
+    return Path(select_file(path).output).read_bytes()

@@ -24,6 +24,20 @@ SELECTION = [sys.executable, "-m", "selection"]
 _OF_THE_INTERPRETER = ("PYTHON", "LC_", "LANG")
 _in_use = Lock()
 
+# Permissions do not bind root, so the child gives that up before it becomes the command. What the
+# user cannot read is imported before.
+_WITHOUT_ROOT = """
+import os, shutil, sys
+import selection.report.write, selection.cli.report_folder
+from selection.cli.commands import main
+if os.getuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+main()
+"""
+_ROOT = Path(__file__).parents[2]
+
 
 def run(
     *arguments: str | Path, cwd: Path | None = None, **environment: str
@@ -39,6 +53,18 @@ def run(
             timeout=SECONDS,
         )
     return _as_text(run_package("selection", arguments, cwd, {**os.environ, **environment}))
+
+
+def run_without_root(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run ``selection`` as a user whom permissions bind; return how it ended."""
+    return subprocess.run(
+        [sys.executable, "-c", _WITHOUT_ROOT, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(_ROOT)},
+        timeout=SECONDS,
+    )
 
 
 def run_worker(
