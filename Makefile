@@ -29,7 +29,7 @@ check: $(VENV)/test.stamp
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/pytest --quiet --numprocesses auto --dist loadgroup --hypothesis-profile check \
-		-m "not queue and not browser and not azure and not slow"
+		-m "not queue and not storage and not azure and not browser and not slow"
 
 robustness: $(VENV)/test.stamp
 	$(VENV)/bin/python -m robustness $(if $(LONG),--long)

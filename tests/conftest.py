@@ -30,8 +30,14 @@ os.environ.pop("COLUMNS", None)
 register_profiles()
 
 # The marker of a test that uses one of these fixtures.
-_MARKERS = {"server": "queue", "stack": "queue", "browser": "browser", "azure": "azure"}
-_LONG = ("queue", "browser", "azure", "slow")
+_MARKERS = {
+    "server": "queue",
+    "stack": "queue",
+    "object_server": "storage",
+    "azure": "azure",
+    "browser": "browser",
+}
+_LONG = (*_MARKERS.values(), "slow")
 
 
 def pytest_configure() -> None:

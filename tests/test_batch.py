@@ -622,7 +622,13 @@ def test_an_output_of_another_user_in_an_own_folder_is_replaced(open_folder: Pat
 
 
 @pytest.mark.parametrize("before", [None, b"old"], ids=["no output yet", "an older output"])
-@pytest.mark.parametrize("articles", [20, 20_000], ids=["at the end", "half way"])
+@pytest.mark.parametrize(
+    "articles",
+    [
+        pytest.param(20, id="at the end"),
+        pytest.param(20_000, id="half way", marks=pytest.mark.slow),
+    ],
+)
 def test_a_full_disk_leaves_the_output_unchanged(
     open_folder: Path, articles: int, before: bytes | None
 ) -> None:

@@ -130,6 +130,7 @@ def test_work_that_was_not_begun_when_its_worker_died_is_done_all_the_same() -> 
         assert [outcome() for outcome in outcomes[1:]] == [4, 6, 8]
 
 
+@pytest.mark.slow
 def test_a_fault_in_the_data_ends_the_workers(tmp_path: Path, batch: Path) -> None:
     path = tmp_path / "batch.json"
     path.write_bytes(batch.read_bytes()[:-10_000] + b"?")

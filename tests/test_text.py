@@ -216,6 +216,7 @@ def test_packed_texts_are_equal_exactly_where_the_tokens_are() -> None:
 # --------------------------------------------------------------------- all of Unicode
 
 
+@pytest.mark.slow
 def test_all_that_decomposes_into_marks_alone_is_put_in_order_beforehand() -> None:
     # CPython takes quadratic time to put long runs of combining marks into order.
     def is_marks_alone(char: str) -> bool:
@@ -270,6 +271,7 @@ def test_a_word_that_can_be_cut_anywhere_is_cut(monkeypatch: pytest.MonkeyPatch)
     assert list(selection.text.tokens._pieces("1é2\u03013éΣ4")) == ["1é2\u03013", "éΣ4"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(available()))
 def test_a_long_word_that_grows_takes_memory_for_its_tokens_alone(name: str) -> None:
     # NFKC makes 18 characters and four tokens of each: 3.6 MB of characters, and some 80 bytes
