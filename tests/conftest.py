@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import signal
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -40,8 +41,19 @@ _MARKERS = {
 _LONG = (*_MARKERS.values(), "slow")
 
 
+# A file system in memory, and the bytes that all tests together need at most.
+_IN_MEMORY = Path("/dev/shm")
+_NEEDED = 4 << 30
+
+
 def pytest_configure() -> None:
-    """Restore signals that are ignored in a shell's background, so that tests can send them."""
+    """Restore signals that are ignored in a shell's background, so that tests can send them.
+
+    Temporary folders are in memory where there is enough: the product synchronises each output to
+    disk, which takes longer than the rest of a short test.
+    """
+    if _IN_MEMORY.is_dir() and shutil.disk_usage(_IN_MEMORY).free >= _NEEDED:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_IN_MEMORY))
     for number in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)

@@ -343,14 +343,22 @@ def test_every_beginning_of_a_valid_file(tmp_path: Path) -> None:
     assert found == {}
 
 
+BYTES = [
+    *(b"", b"\x80", b"\xc3", b"\xe9", b"\xff"),
+    *(bytes([n]) for n in b'\0\t\n\x0b\x0c\r\x1f "+,-./019:AEN[\\]e{}\x7f'),
+]
+FIRST_TESTED = (b"", b"\xff", b"\0", b'"', b",", b"}")
+
+
 @pytest.mark.parametrize(
     "byte",
     [
-        pytest.param(byte, id="nothing" if not byte else f"0x{byte[0]:02x}")
-        for byte in (
-            *(b"", b"\x80", b"\xc3", b"\xe9", b"\xff"),
-            *(bytes([n]) for n in b'\0\t\n\x0b\x0c\r\x1f "+,-./019:AEN[\\]e{}\x7f'),
+        pytest.param(
+            byte,
+            id=f"0x{byte.hex()}" if byte else "nothing",
+            marks=() if byte in FIRST_TESTED else pytest.mark.slow,
         )
+        for byte in BYTES
     ],
 )
 def test_every_byte_of_a_valid_file_in_place_of_which_is(tmp_path: Path, byte: bytes) -> None:

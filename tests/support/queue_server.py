@@ -42,7 +42,8 @@ class Server:
             "dir": self._folder,
             "save": "",
             "appendonly": "yes",
-            "appendfsync": "always",
+            # A killed process keeps what it wrote; only a machine that fails does not.
+            "appendfsync": "no",
             "maxmemory-policy": "noeviction",
             **{name.replace("_", "-"): value for name, value in others.items()},
         }
